@@ -91,7 +91,7 @@ class MpiRequest final : public Request {
   }
   ~MpiRequest() override {
     if (freeing_could_hang()) {
-      sent_.release();  // MPI may still read it
+      static_cast<void>(sent_.release());  // MPI may still read it
       return;
     }
     // A destructor must not throw; MPI reports the error at its next call.

@@ -56,8 +56,10 @@ Moments moments_of(const torch::Tensor& x) {
 Moments moments_by_libtorch(const torch::Tensor& x) {
   const auto [variance, mean] =
       torch::var_mean(x.to(torch::kFloat32), torch::IntArrayRef(kAllButChannels), false);
-  Moments moments(static_cast<std::size_t>(x.size(1)));
-  moments.count = static_cast<double>(x.numel() / x.size(1));
+  const std::int64_t channels = x.size(1);
+  const std::int64_t count = x.numel() / channels;
+  Moments moments(static_cast<std::size_t>(channels));
+  moments.count = static_cast<double>(count);
   moments.mean = doubles_of(mean);
   moments.squares = doubles_of(variance);
   for (double& each : moments.squares) each *= moments.count;
@@ -65,7 +67,7 @@ Moments moments_by_libtorch(const torch::Tensor& x) {
 }
 
 Moments moments_of_all(const NormTensors& norm, const torch::Tensor& x) {
-  const Moments mine =
+  Moments mine =
       x.scalar_type() == torch::kBFloat16 && x.is_contiguous(at::MemoryFormat::ChannelsLast)
           ? moments_of(x)
           : moments_by_libtorch(x);

@@ -9,7 +9,7 @@
 namespace tandem::model {
 namespace {
 
-constexpr std::size_t kNamesShown = 3;
+constexpr std::ptrdiff_t kNamesShown = 3;
 
 bool fits_any(const std::string& name, const std::vector<std::string>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(),
@@ -33,8 +33,8 @@ void require_fitting(const Network& network, const std::vector<std::string>& pat
                     [&](const std::string& name) { return fits_pattern(name, pattern); })) {
       continue;
     }
-    std::vector<std::string> some(names.begin(),
-                                  names.begin() + std::min(names.size(), kNamesShown));
+    std::vector<std::string> some(
+        names.begin(), names.begin() + std::min(names.end() - names.begin(), kNamesShown));
     some.push_back("…");
     some.push_back(names.back());
     throw UsageError(option + ": no parameter fits '" + pattern + "'; the parameters are " +

@@ -46,8 +46,9 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &filters = saved[1], &numbers = saved[2];
-    const auto* form =
-        reinterpret_cast<const kernels::WinogradForm*>(context->saved_data["form"].toInt());
+    const std::int64_t address = context->saved_data["form"].toInt();
+    // A context keeps numbers, not pointers. NOLINTNEXTLINE(performance-no-int-to-ptr)
+    const auto* form = reinterpret_cast<const kernels::WinogradForm*>(address);
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
     const kernels::Winograd convolution(
         convolution_sizes(x, filters, 1, context->saved_data["padding"].toInt()), *form, for_each);

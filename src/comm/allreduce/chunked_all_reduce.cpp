@@ -39,7 +39,7 @@ void ChunkedAllReduce::finish() noexcept {
   } catch (const std::exception&) {
     // A destructor must not throw; MPI reports the error at its next call.
   }
-  arrived_.release();  // MPI may still write to it
+  static_cast<void>(arrived_.release());  // MPI may still write to it
 }
 
 void ChunkedAllReduce::add(ChunkRange chunks, const void* from, void* to) const {
