@@ -5,6 +5,7 @@ request; and that no line tears another."""
 import os
 import re
 import signal
+import subprocess
 import unittest
 
 from processes import ranks_of, suspended
@@ -86,6 +87,8 @@ class Console(TandemTest):
         self.stop(shown)
 
     def test_ctrl_c_leaves_a_clean_terminal(self):
+        """The run ends in order unless its launcher is Open MPI 5, which kills the ranks within half a second."""
+        version = subprocess.run([*MPIRUN, "--version"], check=True, capture_output=True, text=True).stdout
         for launcher in ([], [*MPIRUN, "-n", "2"]):
             with self.subTest(launcher=bool(launcher)):
                 run_id = "alone" if not launcher else "ranks"
@@ -95,6 +98,8 @@ class Console(TandemTest):
                 shown.type(b"\x03")
                 self.assertEqual(shown.finish(), 75 if not launcher else 1)
                 self.finish_cleanly(shown)
+                if launcher and "(Open MPI) 5." in version:
+                    continue
                 text = "\n".join(shown.screen.lines())
                 self.assertRegex(text, rf"(?ms)^tandem: stopping after this step.*^stopped: .* runs/{run_id}$")
                 self.assertRegex(text, rf"(?m)^  go on +{'mpirun (--bind-to none )?-np 2 ' if launcher else ''}\S+ train --data .* --resume auto$")
