@@ -232,14 +232,18 @@ TEST_F(Set, SkippingIsNotOfferedIfAClassHasNoOtherPicture) {
   for (const auto& entry : fs::directory_iterator(folder_ / "pets/class001")) {
     write_bytes(entry.path(), "no picture");
   }
-  try {
-    pack_parts(request(2));
-    ADD_FAILURE() << "not refused";
-  } catch (const DataError& error) {
-    const std::string message = error.what();
-    EXPECT_NE(message.find("and class class001 has no other for training"), std::string::npos)
-        << message;
-    EXPECT_EQ(message.find("--skip-broken"), std::string::npos) << message;
+  for (const bool skips : {false, true}) {
+    PackRequest asked = request(2);
+    asked.skip_broken = skips;
+    try {
+      pack_parts(asked);
+      ADD_FAILURE() << "not refused; skips: " << skips;
+    } catch (const DataError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("and class class001 has no other for training"), std::string::npos)
+          << message;
+      EXPECT_EQ(message.find("--skip-broken"), std::string::npos) << message;
+    }
   }
 }
 
