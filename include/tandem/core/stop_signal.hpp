@@ -53,11 +53,11 @@ class StopSignal {
   struct sigaction before_continue_ {};
 };
 
-// Defers SIGINT, SIGTERM and SIGHUP, unless they are ignored, during short work with a temporary
-// file, so that an interrupted command leaves nothing behind. Any thread may receive them, also one
-// of MPI. The work calls check() between its phases; it throws Error with code 128 + n. One
-// object at a time (InternalError for a second one). The destructor restores the handlers, and
-// raises a signal that no check() has reported.
+// Defers SIGINT, SIGTERM, SIGHUP and SIGUSR1, unless they are ignored, during short work with a
+// temporary file, so that an interrupted command leaves nothing behind. Any thread may receive
+// them, also one of MPI. The work calls check() between its phases; it throws Error with code 128 +
+// n. One object at a time (InternalError for a second one). The destructor restores the handlers,
+// and raises a signal that no check() has reported.
 class InterruptGuard {
  public:
   // `left`: the end of the error's message.
@@ -70,9 +70,9 @@ class InterruptGuard {
   void check() const;
 
  private:
-  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+  static constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
   const std::string left_;
-  std::array<struct sigaction, 3> before_{};
+  std::array<struct sigaction, 4> before_{};
   mutable std::atomic<bool> is_reported_{false};
 };
 

@@ -1,7 +1,8 @@
 // Converts a data set in a published form, a folder of images or the built-in set to a packed file.
-// One call at a time in a process; SIGINT, SIGTERM and SIGHUP end it cleanly. Throws UsageError,
-// MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n after signal n. On an
-// error an older output is unchanged, and no file is left behind but the list of broken files.
+// One call at a time in a process; SIGINT, SIGTERM, SIGHUP and SIGUSR1 end it cleanly. Throws
+// UsageError, MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n after signal
+// n. On an error an older output is unchanged, and no file is left behind but the list of broken
+// files.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Packs picture files into several packed files, the parts of one set (PackRequest::files). Each
 // part appears only when it is complete. An existing part is kept if it has the same pictures and
 // options and is not older than its pictures. The caller distributes the missing parts to ranks.
-// One object at a time in a process; SIGINT, SIGTERM and SIGHUP end it as they end pack(). Throws
-// as pack() does.
+// One object at a time in a process; SIGINT, SIGTERM, SIGHUP and SIGUSR1 end it as they end pack().
+// Throws as pack() does.
 #pragma once
 
 #include <cstdint>

@@ -208,7 +208,7 @@ TEST(InterruptGuard, NoSignalNoError) {
 }
 
 TEST(InterruptGuard, HeldSignalIsReportedWithItsExitCode) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     const InterruptGuard guard;
     std::raise(signal);
     try {
