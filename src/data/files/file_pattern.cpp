@@ -105,6 +105,7 @@ std::vector<std::string> files_of_pattern(const std::string& word) {
   if (!is_file_pattern(word)) return {word};
   std::vector<std::string> files;
   for (const std::string& part : split_outside_braces(word)) {
+    if (part.empty()) throw UsageError(word + ": has an empty name beside a comma; leave it out");
     for (const std::string& each : expand_braces(part)) {
       if (has_wildcard(each) && !file_exists(each)) {
         add_fitting(each, files);

@@ -58,6 +58,9 @@ TEST_F(FilePattern, WrongOnesAreNamed) {
   expect_error(ExitCode::kMissingInput, {"c-*.h5: no file has such a name"}, [&] { of("c-*.h5"); });
   expect_error(ExitCode::kMissingInput, {"a-3.h5: is not there; ", "a-{1..3}.h5 names it"},
                [&] { of("a-{1..3}.h5"); });
+  for (const char* word : {"a-1.h5,", "a-1.h5,,a-2.h5"}) {
+    expect_error(ExitCode::kUsage, {": has an empty name beside a comma"}, [&] { of(word); });
+  }
   expect_error(ExitCode::kUsage, {"a-1.h5: is named twice"}, [&] { of("a-{1,?}.h5"); });
   expect_error(ExitCode::kUsage, {"more than 1,000,000"}, [&] { of("{0..999999}{0..9}.h5"); });
   expect_error(ExitCode::kUsage, {"more than 1,000,000"}, [&] { of("{0..9999999}.h5"); });
