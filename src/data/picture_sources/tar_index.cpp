@@ -159,8 +159,7 @@ TarMember TarIndex::member_of(const Header& header, const Extensions& extensions
     at_ = sized.end();
   }
   if (at_ > size_) {
-    fail(size_, "the end, inside of " + member.name,
-         format_count(member.offset + member.bytes) + " bytes at least");
+    fail(size_, "the end, inside of " + member.name, format_count(at_) + " bytes at least");
   }
   return member;
 }

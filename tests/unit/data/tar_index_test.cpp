@@ -116,6 +116,8 @@ TEST_F(Tar, DamageIsNamed) {
   refuses(tar_member("pax", record("size=-1"), 'x') + member + tar_end(), "a damaged extended");
   refuses(tar_member("pax", record("size=99999"), 'x') + member + tar_end(),
           "the end, inside of a");
+  refuses(member.substr(0, 700),
+          "at offset 700: found the end, inside of a, expected 1,024 bytes at least");
   refuses(tar_member("pax", record("GNU.sparse.major=1"), 'x') + member + tar_end(), "sparse file");
   refuses(testing::gzip(member), "is compressed with gzip");
   refuses("\x28\xb5\x2f\xfd", "unzstd < ");
