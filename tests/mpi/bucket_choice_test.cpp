@@ -18,7 +18,7 @@ namespace {
 
 // Far more than steps of a machine with other work differ by; there are several small ones a step.
 constexpr std::chrono::milliseconds kSlowLarge{200};
-constexpr std::chrono::milliseconds kSlowStarted{20};
+constexpr std::chrono::milliseconds kSlowStarted{40};
 
 // MPI with a delay: of the exchange after backward, which every size ends with, in proportion to
 // its bytes, or of each exchange that is started before.
