@@ -63,6 +63,7 @@ std::optional<std::string> option_of_answer(const std::string& answer, const Opt
 
 Fault unknown_option(const std::string& given, const OptionTable& table) {
   const std::string unknown = "--" + given + " is not an option";
+  if (given == "help") return unknown + " after the word --; give it before";
   // Of --trainer.max_epochs, as Lightning's command line has it, the last part counts.
   const std::string name = given.substr(given.rfind('.') + 1);
   const char* ours = our_option(name);

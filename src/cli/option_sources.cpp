@@ -89,6 +89,18 @@ void require_no_other_file(const std::map<std::string, std::string>& values,
   }
 }
 
+// Adds a fault for each value that is given and empty, such as that of a shell's variable that is
+// not set. The default takes its place, so that no other check reports it.
+void refuse_empty(Options& options) {
+  for (const OptionSpec& spec : options.table()) {
+    if (options.is_set(spec.name) || options.value(spec.name).origin == Origin::kDefault) continue;
+    options.add_fault("--" + spec.name + " is empty; leave it out, or give a value" +
+                          options.where_from(spec.name),
+                      spec.name);
+    options.resolve(spec.name, spec.default_value);
+  }
+}
+
 // Empties the lines that begin a section. The parser would put the name of the section before every
 // name in it, however long it is and however many they are. Returns the number of the first such
 // line, from 1 on; 0 if there is none.
@@ -181,7 +193,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
     if (allow_positional) {
       result.positional.push_back(*word);
     } else {
-      result.faults.push_back(unexpected_word(*word, false, table));
+      result.faults.push_back("'" + *word +
+                              "' was not expected; the command takes no word after --");
     }
   }
   result.values = layer.values();
@@ -274,7 +287,9 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
   overlay(file, Origin::kConfigFile);
   overlay(environment, Origin::kEnvironment);
   overlay(command_line.values, Origin::kCommandLine);
-  return Options(table, std::move(values), command_line.positional, std::move(faults));
+  Options options(table, std::move(values), command_line.positional, std::move(faults));
+  refuse_empty(options);
+  return options;
 }
 
 }  // namespace tandem::app

@@ -61,17 +61,12 @@ void refuse_unkeepable(Options& options) {
   };
   for (const OptionSpec& spec : options.table()) {
     const std::string value = options.text(spec.name);
-    std::string fault;
-    if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
-      fault = " is empty; leave it out, or give a value";
-    } else if (value != trim(value) || is_broken(value)) {
-      fault = ": '" + value +
-              "' has a '#', a line break or a blank at an end, which config.ini cannot keep; "
-              "rename it";
-    } else {
-      continue;
-    }
-    options.add_fault("--" + spec.name + fault + options.where_from(spec.name), spec.name);
+    if (value == trim(value) && !is_broken(value)) continue;
+    options.add_fault("--" + spec.name + ": '" + value +
+                          "' has a '#', a line break or a blank at an end, which config.ini cannot "
+                          "keep; rename it" +
+                          options.where_from(spec.name),
+                      spec.name);
     const std::string kept = trim(value);
     options.resolve(spec.name, kept.empty() || is_broken(kept) ? spec.default_value : kept);
   }

@@ -45,6 +45,9 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
     constexpr char kWhole[] =
         "bench tta: each run is trained from its beginning to its end; leave out --resume, "
         "--new-schedule, --plan and --print-config";
+    if (options.faults().empty() && !options.is_set("data")) {
+      options.add_fault("--data is missing; give options of train after the word --", "data");
+    }
     // Before `train` advises to add --resume auto. Of a copy, because `train` adds the fault, too.
     if (Options(options).flag("new-schedule")) throw UsageError(kWhole);
     train = read_train_options(options);

@@ -61,7 +61,6 @@ void print_end(const std::string& run) {
 int run_demo(const Arguments& arguments) {
   Options options = resolve_alone(demo_command(), arguments, false);
   const std::string folder = options.text("dir");
-  if (folder.empty()) options.add_fault("--dir is empty; leave it out, or give a value");
   const std::uint64_t ranks = options.count("ranks", 1, 4'096);
   const std::string epochs = std::to_string(options.count("epochs", 1, 1'000'000));
   options.throw_faults("demo");

@@ -125,6 +125,7 @@ class Bench(TandemTest):
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--eval-every", "0", code=2), "--eval-every 0 would leave nothing")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--validation-split", "0.2", code=2), "--validation-split")
         self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
+        self.assert_one_error(self.mpirun(2, "bench", *words, code=2), "--data is missing; give options of train after the word --")
 
     def test_time_to_accuracy_in_a_folder_without_permission(self):
         (self.folder / "locked").mkdir(mode=0)

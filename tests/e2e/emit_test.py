@@ -64,6 +64,8 @@ class Emit(TandemTest):
                 (["pbs", "--time", "0-00:00:00"], "--time: '0-00:00:00' leaves the job no time"),
                 (["sbatch", "--partition", ""], "--partition is empty; leave it out"),
                 (["sbatch", "--queue", ""], "--partition is empty; leave it out"),
+                (["mpirun", "--hosts", ""], "--hosts is empty; leave it out"),
+                (["sbatch", "--", "--help"], "--help is not an option after the word --"),
                 (["sbatch", "--time", "60", "--", "--max-time", "01:00:31"], "--max-time 01:00:31 is beyond --time 60"),
                 (["sbatch", "--gpus-per-node", 1, "--", "--device", "cpu"], "--gpus-per-node asks for GPUs, and --device cpu uses none"),
                 (["sbatch", "--gpus", 2], "--gpus is not an option; did you mean --gpus-per-node"),
@@ -76,6 +78,8 @@ class Emit(TandemTest):
                 (["sbatch", "--", "--lr", "x"], "--lr: 'x'")):
             with self.subTest(arguments=arguments):
                 self.assert_one_error(self.tandem("emit", *arguments, code=2), pattern)
+        self.assert_one_error(self.tandem("emit", "mpirun", environment={"TANDEM_TIME": "10"}, code=2),
+                              r"--time is for sbatch.* \(from the environment: TANDEM_TIME\)")
 
 
 if __name__ == "__main__":

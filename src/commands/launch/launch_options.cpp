@@ -47,7 +47,7 @@ void refuse_unused(Options& options, const std::string& form) {
     if (options.value(use.option).origin == Origin::kDefault) continue;
     if (std::count(use.forms.begin(), use.forms.end(), form) > 0) continue;
     options.add_fault("--" + std::string(use.option) + " is for " + join(use.forms, ", ") +
-                      "; leave it out: " + use.reason);
+                      "; leave it out: " + use.reason + options.where_from(use.option));
   }
 }
 
@@ -98,9 +98,6 @@ std::uint64_t read_mebibytes(Options& options) {
 // A word of a directive, which no shell quotes.
 std::string read_name(Options& options, const std::string& option, const std::string& allowed) {
   std::string text = options.text(option);
-  if (text.empty() && options.value(option).origin == Origin::kCommandLine) {
-    options.add_fault("--" + option + " is empty; leave it out, or give a name");
-  }
   const bool fits = std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
   if (!text.empty() && (!fits || text.size() > kLongestName)) {
     options.add_fault("--" + option + ": '" + text +

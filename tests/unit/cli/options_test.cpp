@@ -138,6 +138,30 @@ TEST(CommandLine, AnEmptyOptionIsOneFault) {
   EXPECT_FALSE(contains(message, "--data is missing")) << message;
 }
 
+TEST(CommandLine, AnEmptyOptionIsAFaultOfEachCommandAndItsDefaultIsRead) {
+  const OptionTable table{{"time", "S", "60", "", ""}, {"hosts", "A", "", "", ""}};
+  const Variable hosts("TANDEM_HOSTS", "");
+  Options options = resolve(table, parse_command_line("emit", table, {"--time", ""}, false));
+  EXPECT_EQ(options.count("time", 1, 100), 60U);
+  EXPECT_EQ(texts_of(options.faults()),
+            (std::vector<std::string>{"--time is empty; leave it out, or give a value",
+                                      "--hosts is empty; leave it out, or give a value (from the "
+                                      "environment: TANDEM_HOSTS)"}));
+}
+
+TEST(CommandLine, TakesNoWordsAfterTwoDashesUnlessTheyAreFiles) {
+  const OptionTable table{{"lr", "LR", "", "", ""}};
+  const CommandLine line = parse_command_line("train", table, {"--", "--lr"}, false);
+  EXPECT_EQ(
+      texts_of(line.faults),
+      std::vector<std::string>{"'--lr' was not expected; the command takes no word after --"});
+  EXPECT_EQ(parse_command_line("predict", table, {"--", "--lr"}, true).positional,
+            std::vector<std::string>{"--lr"});
+  // Options of `train` after the -- of another command, which prints its own help.
+  EXPECT_EQ(parse_command_line("train", table, {"--help"}, false).faults.front().text,
+            "--help is not an option after the word --; give it before");
+}
+
 TEST(CommandLine, AMisspelledRequiredOptionIsOneFault) {
   const std::vector<std::pair<Arguments, const char*>> faults{
       {{"--dta", "x.h5"}, "--dta is not an option; did you mean --data?"},
