@@ -15,6 +15,7 @@ packages+=,zlib1g-dev,libarchive-dev,libpng-dev,libjpeg62-turbo-dev,libssl-dev,l
 
 if [ ! -e "$root/complete" ]; then
   rm -rf "$root"
+  mkdir -p "$1"
   mirror=$(/usr/bin/python3 -B -c 'import sys; sys.path.insert(0, "tests/package"); import chroot; print(*chroot.mirrors("bookworm"))')
   mmdebstrap --quiet --variant=extract --architectures=arm64 --include=$packages bookworm "$root" ${mirror:+"$mirror"}
   find "$root/usr" -type l -lname '/*' | while read -r link; do # the linker would follow these to this machine's libraries
