@@ -157,17 +157,19 @@ StopSignal::StopSignal(const StopNotice& notice) {
   action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGTTOU);  // writing to mpirun's terminal from another group raises it
-  for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], &action, &before_[i]);
-    const bool stays_ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
-    if (stays_ignored) sigaction(kSignals[i], &before_[i], nullptr);
+  for (const int signal : kStopSignals) sigaddset(&action.sa_mask, signal);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    sigaction(kStopSignals[i], &action, &before_[i]);
+    const bool stays_ignored = kStopSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (stays_ignored) sigaction(kStopSignals[i], &before_[i], nullptr);
   }
   if (notice.launcher != 0) sigaction(SIGCONT, &action, &before_continue_);
 }
 
 StopSignal::~StopSignal() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    sigaction(kStopSignals[i], &before_[i], nullptr);
+  }
   if (notice_of_first.launcher != 0) sigaction(SIGCONT, &before_continue_, nullptr);
   installed = false;
 }
@@ -217,15 +219,17 @@ InterruptGuard::InterruptGuard(std::string left) : left_(std::move(left)) {
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    sigaction(kStopSignals[i], nullptr, &before_[i]);
     // An ignored signal stays ignored; nohup ignores SIGHUP.
-    if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    if (before_[i].sa_handler != SIG_IGN) sigaction(kStopSignals[i], &action, nullptr);
   }
 }
 
 InterruptGuard::~InterruptGuard() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  for (std::size_t i = 0; i < kStopSignals.size(); ++i) {
+    sigaction(kStopSignals[i], &before_[i], nullptr);
+  }
   const int signal = interrupt;
   guarded = false;
   if (signal != 0 && !is_reported_) std::raise(signal);

@@ -16,6 +16,9 @@
 
 namespace tandem {
 
+// What asks a process to stop.
+inline constexpr std::array<int, 4> kStopSignals{SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+
 // Where and how the first signal is reported.
 struct StopNotice {
   int descriptor = -1;  // -1: not at all
@@ -48,16 +51,15 @@ class StopSignal {
   static int count_children(pid_t process);
 
  private:
-  static constexpr std::array<int, 4> kSignals{SIGTERM, SIGINT, SIGUSR1, SIGHUP};
-  std::array<struct sigaction, 4> before_{};
+  std::array<struct sigaction, kStopSignals.size()> before_{};
   struct sigaction before_continue_ {};
 };
 
-// Defers SIGINT, SIGTERM, SIGHUP and SIGUSR1, unless they are ignored, during short work with a
-// temporary file, so that an interrupted command leaves nothing behind. Any thread may receive
-// them, also one of MPI. The work calls check() between its phases; it throws Error with code 128 +
-// n. One object at a time (InternalError for a second one). The destructor restores the handlers,
-// and raises a signal that no check() has reported.
+// Defers kStopSignals, unless they are ignored, during short work with a temporary file, so that an
+// interrupted command leaves nothing behind. Any thread may receive them, also one of MPI. The work
+// calls check() between its phases; it throws Error with code 128 + n. One object at a time
+// (InternalError for a second one). The destructor restores the handlers, and raises a signal that
+// no check() has reported.
 class InterruptGuard {
  public:
   // `left`: the end of the error's message.
@@ -70,9 +72,8 @@ class InterruptGuard {
   void check() const;
 
  private:
-  static constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
   const std::string left_;
-  std::array<struct sigaction, 4> before_{};
+  std::array<struct sigaction, kStopSignals.size()> before_{};
   mutable std::atomic<bool> is_reported_{false};
 };
 
