@@ -46,7 +46,7 @@ class Hosts(NetworkTest):
             needle = file["train/images"][100:102].tobytes()[2000:4000]
         self.make_network(2, "1gbit")
         job = self.start_on_hosts({"n1": 3, "n2": 2}, *TRAIN, "--epochs", 100000, "--run-id", "a")
-        self.wait_for_step(job, "a", 5)
+        self.wait_for_step(job, "runs/a", 5)
         for name, count in (("n1", 3), ("n2", 2)):
             copies = [copies_in_memory(rank, needle) for rank in by_rank(self.hosts[name].processes()).values()]
             self.assertEqual(len(copies), count)

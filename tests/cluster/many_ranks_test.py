@@ -8,7 +8,6 @@ import re
 import signal
 import statistics
 import subprocess
-import time
 import unittest
 
 from processes import ranks_of
@@ -35,10 +34,7 @@ class ManyRanks(TandemTest):
 
     def memory_of_ranks(self, job, ranks, run_id):
         """Once the run has made STEPS steps."""
-        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
-        while not (metrics.exists() and f'"step":{STEPS},' in metrics.read_text()):
-            self.assertIsNone(job.poll(), "ended before it was looked at")
-            time.sleep(0.01)
+        self.wait_for_step(job, f"runs/{run_id}", STEPS)
         processes = ranks_of(job.pid).values()
         self.assertEqual(len(processes), ranks)
         return [own_bytes(process) for process in processes]

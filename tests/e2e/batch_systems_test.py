@@ -53,13 +53,6 @@ class BatchSystems(TandemTest):
     def ranks(self, run_id):
         return len(yaml.safe_load((self.folder / "runs" / run_id / "manifest.json").read_text())["ranks"])
 
-    def wait_for_step(self, job, run_id):
-        path = self.folder / "runs" / run_id / "metrics.jsonl"
-        end = time.monotonic() + 60
-        while not path.exists() or '"step":3,' not in path.read_text():
-            self.assertTrue(job.poll() is None and time.monotonic() < end, "no step")
-            time.sleep(0.02)
-
     def test_scripts_for_pbs_and_lsf_train(self):
         for form in ("pbs", "lsf"):
             with self.subTest(form):
@@ -76,7 +69,7 @@ class BatchSystems(TandemTest):
     def test_a_job_of_pbs_that_is_stopped_submits_itself_again(self):
         self.stand_in("qsub", 'printf "%s\\n" "$PWD" "$@" > asked')
         job = self.start("pbs", self.emit("pbs", "--requeues", 2, train=LONG), TANDEM_JOB_SCRIPT="my job.pbs", TANDEM_RESTARTS="1")
-        self.wait_for_step(job, "job-34")
+        self.wait_for_step(job, "runs/job-34", 3)
         job.terminate()  # as PBS ends a job, first the shell and then all of its processes
         self.end(job, 75)
         words = (self.folder / "asked").read_text().splitlines()

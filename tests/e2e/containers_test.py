@@ -62,10 +62,7 @@ class Containers(TandemTest):
         shutil.rmtree(self.folder / "n1/runs")
 
         run = subprocess.Popen(self.hosts.command("n1", train), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        metrics = self.folder / "n1/runs/first/metrics.jsonl"
-        while not (metrics.exists() and '"step":10,' in metrics.read_text()):
-            self.assertIsNone(run.poll(), "ended before it trained")
-            time.sleep(0.01)
+        self.wait_for_step(run, "n1/runs/first", 10)
         self.on("n1", documented("docker exec ranks bash"))
         words, _ = run.communicate(timeout=SECONDS)
         self.assertEqual((run.returncode, self.summary()["exit_reason"]), (75, "stopped"), words)

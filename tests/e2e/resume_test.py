@@ -227,9 +227,7 @@ class Resume(TandemTest):
         is no UCX."""
         job = subprocess.Popen(["nohup", "env", "LD_PRELOAD=libucs.so.0", PROGRAM, *TRAIN, "--run-id", "a", "--max-steps", "60"],
                                cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        metrics = self.folder / "runs/a/metrics.jsonl"
-        while job.poll() is None and not (metrics.exists() and '"step":3,' in metrics.read_text()):
-            time.sleep(0.005)
+        self.wait_for_step(job, "runs/a", 3)
         job.send_signal(signal.SIGHUP)
         self.assertEqual(job.wait(), 0)
 
@@ -520,9 +518,7 @@ class Resume(TandemTest):
                                  cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(first.communicate)
         self.addCleanup(first.terminate)
-        while '"step":9,' not in (self.folder / "runs/a/metrics.jsonl").read_text():
-            self.assertIsNone(first.poll())
-            time.sleep(0.01)
+        self.wait_for_step(first, "runs/a", 9)
         self.assert_one_error(self.run_to(6, "a", "--resume", "auto", code=73), r"another run works .*process \d+ on ")
 
     def test_max_time_stops_in_time(self):

@@ -11,7 +11,7 @@ from tandem import TandemTest, whole
 class Hangs(TandemTest):
     def check(self, *cases):
         """Each case: a form, a number of ranks, the rank that stops, and the name of the place; the last place of that name."""
-        runs = HangRuns(self.folder, limit=8)
+        runs = HangRuns(self.folder, limit=15)
 
         def check(case):
             form, ranks, rank, place = case

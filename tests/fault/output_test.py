@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 import unittest
 
 from PIL import Image
@@ -27,10 +26,7 @@ class Output(TandemTest):
         """A training that has made two steps."""
         run = subprocess.Popen([*command, "--run-id", run_id], cwd=self.folder, text=True, **streams)
         self.addCleanup(run.kill)
-        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
-        while not (metrics.exists() and '"step":2,' in metrics.read_text()):
-            self.assertIsNone(run.poll())
-            time.sleep(0.01)
+        self.wait_for_step(run, f"runs/{run_id}", 2)
         return run
 
     def assert_whole(self, run_id, reason="completed"):

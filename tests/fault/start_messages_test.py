@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 import unittest
 
 from PIL import Image
@@ -156,10 +155,7 @@ class StartMessages(GoldenTest):
                                stderr=subprocess.PIPE)
         self.addCleanup(job.communicate)
         self.addCleanup(job.kill)
-        metrics = self.folder / "runs/a/metrics.jsonl"
-        while not (metrics.exists() and '"step":3,' in metrics.read_text()):
-            self.assertIsNone(job.poll())
-            time.sleep(0.01)
+        self.wait_for_step(job, "runs/a", 3)
         os.kill(ranks_of(job.pid)[1], signal.SIGSTOP)
         output, errors = job.communicate()
         self.assert_says(subprocess.CompletedProcess(job.args, job.returncode, output, errors),

@@ -165,12 +165,6 @@ class NetworkTest(TandemTest):
         self.addCleanup(self.network.kill_processes)  # mpirun, and whatever holds the other end of its pipes
         return job
 
-    def wait_for_step(self, job, run_id, step):
-        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
-        while not (metrics.exists() and f'"step":{step},' in metrics.read_text()):
-            self.assertIsNone(job.poll(), "ended before it trained")
-            time.sleep(0.01)
-
     def summary(self, run_id):
         return json.loads((self.folder / "runs" / run_id / "summary.json").read_text())
 

@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 import unittest
 
 from rank_variable import FIND_RANK
@@ -63,6 +64,14 @@ class TandemTest(unittest.TestCase):
     def mpirun_in_own_folders(self, ranks, *arguments, code=0):
         """Every rank starts in the folder that is named after its number."""
         return self.mpirun_in_shell(ranks, FIND_RANK + 'cd "$rank" && exec "$@"', *arguments, code=code)
+
+    def wait_for_step(self, job, run, step):
+        """Until this process has written the step into metrics.jsonl of the run's folder; fails with its words if it ends before."""
+        metrics = self.folder / run / "metrics.jsonl"
+        while not (metrics.exists() and f'"step":{step},' in metrics.read_text()):
+            if job.poll() is not None:
+                self.fail(f"ended with {job.returncode} before step {step}: {job.communicate(timeout=10)}")
+            time.sleep(0.01)
 
     def train(self, ranks, run_id, *options):
         """The summary of a run of QUICK and these options."""
