@@ -2,6 +2,7 @@
 // mpirun. By then, mpirun has no reason to hang.
 #include "doctor_hosts.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "commands.hpp"
@@ -39,18 +40,19 @@ PortRange parse_ports(const std::string& text) {
   return range;
 }
 
-// The names "n1" and "n2" of "n1:4,n2".
+// The names "n1" and "n2" of "n1:4,n2". To mpirun, "n1,n1" means two ranks of one host.
 std::vector<std::string> parse_hosts(const std::string& text) {
   constexpr std::int64_t kMaxRanks = 4'096;
   std::vector<std::string> names;
   for (const std::string& host : split(text, ',')) {
     const std::size_t colon = host.find(':');
-    names.push_back(host.substr(0, colon));
-    if (names.back().empty() || names.back().front() == '-') {
+    const std::string name = host.substr(0, colon);
+    if (name.empty() || name.front() == '-') {
       throw UsageError("--hosts: '" + text + "' is not like n1,n2 or n1:4,n2:2");
     }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     if (colon == std::string::npos) continue;
-    parse_integer(host.substr(colon + 1), 1, kMaxRanks, "--hosts: ranks of '" + names.back() + "'");
+    parse_integer(host.substr(colon + 1), 1, kMaxRanks, "--hosts: ranks of '" + name + "'");
   }
   return names;
 }

@@ -94,6 +94,10 @@ class Doctor(TandemTest):
                             ("-x", "--hosts: '-x' is not like")):
             self.assert_one_error(self.tandem("doctor", "--hosts=" + hosts, code=2), said)
 
+    def test_a_host_that_is_named_twice_is_tried_once(self):
+        done = self.tandem("doctor", "--hosts", "absent.invalid,absent.invalid:2", "--json", code=78)
+        self.assertEqual(len(json.loads(done.stdout)["findings"]), 1, done.stdout)
+
     def test_ranks_do_not_start_themselves_again(self):
         words = self.run_command(self.doctor(2), 0, {"TANDEM_HOSTS": "absent.invalid", "TANDEM_PORTS": "20000-20199"}).stdout
         self.assertRegex(words, r"2 ranks on 1 host; .*\n\Z")
