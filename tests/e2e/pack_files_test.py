@@ -196,7 +196,7 @@ class PackFiles(TandemTest):
         self.assertLess(len(self.parts()), 1 + 6, "rank 0 has not packed all of its parts")
 
     def test_a_stopped_rank_is_named(self):
-        started = self.start_packing([*MPIRUN, "-n", "2"], TANDEM_STALL_WARN="1", TANDEM_STALL_ABORT="3")
+        started = self.start_packing([*MPIRUN, "-n", "2"], TANDEM_STALL_WARN="1", TANDEM_STALL_ABORT="8")
         os.kill(ranks_of(started.pid)[1], signal.SIGSTOP)
         _, errors = started.communicate()
         self.assertEqual(started.returncode, 124, errors)

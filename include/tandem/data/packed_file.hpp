@@ -52,6 +52,8 @@ class PackedFile {
   std::uint64_t pictures_at(Split split) const;
   std::string block_table() const;
   std::vector<Label> labels(Split split) const;
+  // False if no image of the split has a label, as in a part of a multi-label set.
+  bool has_labels(Split split) const;
   // For a multi-label set: the targets of consecutive images of a split, from `first` on, each with
   // as many values as there are classes.
   void read_targets(Split split, std::uint64_t first, Span<std::uint8_t> targets) const;

@@ -54,6 +54,7 @@ class PackedSet {
 
  private:
   void require_complete() const;
+  void require_labels() const;
   void combine();
   void read_files(
       Split split, Span<PicturePlace> places, Span<Label> labels,

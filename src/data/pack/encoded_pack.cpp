@@ -32,6 +32,14 @@ constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
 constexpr int kFewestReaders = 4;
 constexpr std::uint64_t kOrderStream = std::uint64_t{1} << 32;  // apart from epochs and labels
 
+void require_possible(const ImageShape& shape) {
+  if (shape.pixels() <= kMaxPixels) return;
+  throw UsageError("--size: asks for images of " + shape.text() + ", " +
+                   format_count(shape.pixels()) +
+                   " values, at most 1,000,000 are possible (577x577 in color); give a smaller "
+                   "height and width, such as 224x224");
+}
+
 struct EncodedPacked {
   DatasetInfo info;
   BrokenFiles skipped;  // with paths within the input, sorted
@@ -56,6 +64,7 @@ class EncodedPack {
     for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
     std::sort(broken_.begin(), broken_.end());
     require_every_class();
+    require_labels();
     if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
     writer_.finish_pictures();
     EncodedPacked packed;
@@ -123,7 +132,11 @@ class EncodedPack {
         continue;
       }
       ++whole_[index_of(split)];
-      has_color_ = has_color_ || picture.has_color;
+      if (!labels.empty()) is_labelled_[index_of(split)] = true;
+      if (picture.has_color && !has_color_) {
+        has_color_ = true;
+        require_possible(shape());
+      }
       turned_ += picture.is_turned ? 1 : 0;
       if (split == Split::kTrain) {
         for (const Label label : labels) ++train_per_class_[label];
@@ -180,6 +193,19 @@ class EncodedPack {
     }
   }
 
+  // A part of a multi-label set may have no label.
+  void require_labels() const {
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      if (part_.parts > 0 || is_labelled_[index_of(split)]) continue;
+      const std::string purpose = split == Split::kTrain ? "training" : "testing";
+      if (!broken_.empty()) {
+        throw BrokenFilesError(root(), broken_, ", and no other for " + purpose + " has a label");
+      }
+      throw DataError(request_.input + ": no picture for " + purpose +
+                      " has a label; give some of them labels");
+    }
+  }
+
   ImageShape shape() const {
     const int height = request_.height > 0 ? request_.height : kDefaultPictureSide;
     const int width = request_.width > 0 ? request_.width : kDefaultPictureSide;
@@ -219,6 +245,7 @@ class EncodedPack {
   BrokenFiles broken_;
   PictureNumbers packed_;
   std::array<std::uint64_t, 2> whole_{};        // pictures of each split that can be packed
+  std::array<bool, 2> is_labelled_{};           // one of them has a label
   std::vector<std::uint64_t> train_per_class_;  // likewise
   std::vector<std::uint64_t> given_per_class_;  // of the source
   std::uint64_t done_ = 0;
@@ -246,14 +273,8 @@ OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t 
 
 DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
                          const std::function<void()>& check) {
-  const ImageShape asked{std::max(request.channels, 1), std::max(request.height, 1),
-                         std::max(request.width, 1)};
-  if (asked.pixels() > kMaxPixels) {
-    throw UsageError("--size: asks for images of " + asked.text() + ", " +
-                     format_count(asked.pixels()) +
-                     " values, at most 1,000,000 are possible (577x577 in color); give a smaller "
-                     "height and width, such as 224x224");
-  }
+  require_possible(
+      {std::max(request.channels, 1), std::max(request.height, 1), std::max(request.width, 1)});
   if (std::max(source.info().train_count, source.info().test_count) > kMaxImages) {
     throw DataError(request.input + ": holds more than 10,000,000 pictures of a split");
   }

@@ -56,9 +56,11 @@ bool is_packed(const std::string& input) {
 // A compressed archive is one of CIFAR's, unless files of pictures are wanted.
 bool names_archive(const PackRequest& request) {
   const std::string& input = request.input;
-  return is_file_pattern(input) ||
-         (request.store == Store::kEncoded && !is_folder(input) &&
-          (input.find(".tar") != std::string::npos || ends_with(input, ".tgz")));
+  if (is_file_pattern(input)) return true;
+  if (request.store != Store::kEncoded || is_folder(input)) return false;
+  const std::string name = input.substr(input.rfind('/') + 1);
+  return ends_with(name, ".tar") || ends_with(name, ".tgz") ||
+         name.find(".tar.") != std::string::npos;
 }
 
 std::string recognize(const PackRequest& request) {

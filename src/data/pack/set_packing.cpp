@@ -199,14 +199,28 @@ struct SetPacking::Work {
     }
   }
 
+  // Whether this list of the first part has what the source itself cannot use, such as a row
+  // without a label.
+  bool lists_faults_of_source(const std::string& list) const {
+    const BrokenFiles faults = source->broken();
+    return std::all_of(faults.begin(), faults.end(), [&](BrokenFile fault) {
+      fault.path = name_within(source->root(), fault.path);
+      return ("\n" + list).find("\n" + list_of({fault}, source->root())) != std::string::npos;
+    });
+  }
+
   bool is_complete(std::uint64_t part) const try {
     const std::string path = part_path(request.output, part);
     if (!is_regular_file(path)) return false;
-    const DatasetInfo info = PackedFile(path).info();
+    const PackedFile file(path, check);
+    const DatasetInfo& info = file.info();
     if (info.set_id != set_id || info.part != part || info.parts != request.files) return false;
     if (stamp_of(path).written_ns < newest[part - 1]) return false;
-    return info.broken_files == 0 ||
-           (request.skip_broken && is_broken_list(broken_list_path(path)));
+    const std::string list = broken_list_path(path);
+    if (info.broken_files > 0 && !(request.skip_broken && is_broken_list(list))) return false;
+    if (part == 1 && !lists_faults_of_source(read_broken_list(list))) return false;
+    file.prove_pictures();
+    return true;
   } catch (const DataError&) {  // damaged; it is packed again
     return false;
   }

@@ -224,6 +224,10 @@ std::vector<Label> PackedFile::labels(Split split) const {
   return labels;
 }
 
+bool PackedFile::has_labels(Split split) const {
+  return !parts_->version2 || parts_->version2->has_labels(split);
+}
+
 void PackedFile::read_targets(Split split, std::uint64_t first, Span<std::uint8_t> targets) const {
   const std::uint64_t classes = info().classes.size();
   const std::uint64_t available = info().count(split);

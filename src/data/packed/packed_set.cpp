@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/files/file_pattern.hpp"
+#include "part_names.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -13,36 +14,6 @@
 
 namespace tandem::data {
 namespace {
-
-// The digits before the extension of "train-003.h5": position and number of digits.
-struct Number {
-  std::size_t at = 0;
-  std::size_t digits = 0;
-};
-
-Number number_in(const std::string& path) {
-  const std::size_t end = std::min(path.rfind(".h5"), path.size());
-  std::size_t at = end;
-  while (at > 0 && path[at - 1] >= '0' && path[at - 1] <= '9') --at;
-  return {at, end - at};
-}
-
-// The path of another part, derived from this one; empty if this name has no number.
-std::string name_of_part(const PackedFile& file, std::uint64_t part) {
-  std::string path = file.path();
-  const Number number = number_in(path);
-  std::string digits = std::to_string(part);
-  if (number.digits == 0) return "";
-  if (digits.size() < number.digits) digits.insert(0, number.digits - digits.size(), '0');
-  return path.replace(number.at, number.digits, digits);
-}
-
-// "train-*.h5" of "train-003.h5", as a word for a shell.
-std::string pattern_of(const std::string& path) {
-  std::string pattern = path;
-  const Number number = number_in(path);
-  return shell_word(pattern.replace(number.at, number.digits, "*"));
-}
 
 std::string part_of(const DatasetInfo& info) {
   return "part " + std::to_string(info.part) + " of " + std::to_string(info.parts);
@@ -74,19 +45,19 @@ void require_all_parts(const std::vector<const PackedFile*>& of_part) {
   std::vector<std::uint64_t> beside, missing;  // the parts that lie beside the others, and others
   for (std::uint64_t i = 0; i < of_part.size(); ++i) {
     if (of_part[i] != nullptr) continue;
-    (is_regular_file(name_of_part(given, i + 1)) ? beside : missing).push_back(i + 1);
+    (is_regular_file(path_of_part(given.path(), i + 1)) ? beside : missing).push_back(i + 1);
   }
   if (beside.empty() && missing.empty()) return;
   const bool are_there = missing.empty();
   const std::vector<std::uint64_t>& named = are_there ? beside : missing;
   const bool is_one = named.size() == 1;
-  const std::string first = name_of_part(given, named.front());
+  const std::string first = path_of_part(given.path(), named.front());
   std::vector<std::string> numbers;
   for (const std::uint64_t part : named) numbers.push_back(std::to_string(part));
   throw DataError((first.empty() ? given.path() : first) + ": part" + (is_one ? " " : "s ") +
                   list_some(numbers) + " of " + std::to_string(of_part.size()) + " of the set " +
                   (is_one ? "is" : "are") +
-                  (are_there ? " not given; give all of them: " + pattern_of(given.path())
+                  (are_there ? " not given; give all of them: " + pattern_of_part(given.path())
                              : std::string(" missing; copy ") + (is_one ? "it" : "them") +
                                    ", or repeat the tandem pack command, which packs missing "
                                    "parts"));
@@ -129,9 +100,12 @@ PackedSet::PackedSet(const std::vector<std::string>& paths, const Touch& touch, 
   }
   for (const std::string& path : paths) files_.emplace_back(path, touch);
   info_ = files_.front().info();
-  if (files_.size() == 1 && (!info_.is_in_parts() || parts == Parts::kOne)) return;
-  require_complete();
-  combine();
+  if (files_.size() == 1 && info_.is_in_parts() && parts == Parts::kOne) return;
+  if (files_.size() > 1 || info_.is_in_parts()) {
+    require_complete();
+    combine();
+  }
+  require_labels();
 }
 
 void PackedSet::require_complete() const {
@@ -139,7 +113,7 @@ void PackedSet::require_complete() const {
   const std::uint64_t all = first.info().parts;
   if (files_.size() == 1) {
     throw DataError(first.path() + ": is " + part_of(first.info()) +
-                    " of a set; give all of them: " + pattern_of(first.path()));
+                    " of a set; give all of them: " + pattern_of_part(first.path()));
   }
   for (std::size_t i = 1; i < files_.size(); ++i) require_like_first(files_[i], first);
   std::vector<const PackedFile*> of_part(all);
@@ -157,6 +131,18 @@ void PackedSet::require_complete() const {
     throw DataError(files_[i].path() + ": is " + part_of(files_[i].info()) + ", but file " +
                     std::to_string(i + 1) +
                     " in the order of names; give the files the names that tandem pack gave them");
+  }
+}
+
+void PackedSet::require_labels() const {
+  for (const Split split : {Split::kTrain, Split::kTest}) {
+    if (std::any_of(files_.begin(), files_.end(),
+                    [split](const PackedFile& file) { return file.has_labels(split); })) {
+      continue;
+    }
+    throw DataError(files_.front().where(split) + "/targets holds only 0" +
+                    (files_.size() > 1 ? ", as it does in the other files of the set" : "") +
+                    "; give each class that an image has a 1, and pack it again");
   }
 }
 

@@ -1,7 +1,10 @@
 #include "tandem/data/verify.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "data/pictures/moments.hpp"
 #include "tandem/core/digest.hpp"
@@ -33,6 +36,7 @@ Moments read_split(const PackedFile& file, Split split) {
   return moments;
 }
 
+constexpr mode_t kPermissions = 07777;
 constexpr double kFloat32Tolerance = 1e-5;
 constexpr double kDecoderTolerance = 1.0 / 255;  // another library may decode a level apart
 
@@ -117,8 +121,15 @@ bool seal(const std::string& path) {
   const InterruptGuard interrupts;
   const DatasetInfo proven = verify_dataset(path).info;
   if (proven.sealed) return false;
-  const File input = File::open_for_reading(path);
-  AtomicFile output(path);
+  // A pattern may name the file, and a link stays one.
+  const std::string name = packed_paths(path).front();
+  const File input = File::open_for_reading(name);
+  struct stat status {};
+  AtomicFile output(std::filesystem::canonical(name));
+  if (::fstat(input.descriptor(), &status) != 0 ||
+      ::fchmod(output.file().descriptor(), status.st_mode & kPermissions) != 0) {
+    throw IoError(name + ": its permissions cannot be kept: " + errno_text());
+  }
   const std::string room(kUserBlockBytes, '\0');
   output.write(room);
   Sha256 digest;

@@ -118,7 +118,7 @@ void Version2Reader::check_targets(const std::string& group, Index& index, const
   const std::uint64_t classes = index.targets.size;
   const std::uint64_t rows = std::max<std::uint64_t>(kTargetBytes / classes, 1);
   std::vector<std::uint8_t> targets;
-  bool has_any = false;
+  index.has_labels = false;
   for (std::uint64_t image = 0; image < index.targets.count; ++image) {
     if (image % rows == 0) {
       targets.resize(std::min(rows, index.targets.count - image) * classes);
@@ -132,13 +132,9 @@ void Version2Reader::check_targets(const std::string& group, Index& index, const
            static_cast<std::uint64_t>(wrong - row), *wrong, "0 or 1 is expected");
     }
     const auto first = std::find(row, end, 1);
-    has_any = has_any || first != end;
+    index.has_labels = index.has_labels || first != end;
     index.labels.push_back(static_cast<Label>(first == end ? 0 : first - row));
   }
-  if (has_any) return;
-  throw DataError(file_.path() + ": " + group +
-                  "/targets holds only 0; give each class that an image has a 1, and pack it "
-                  "again");
 }
 
 void Version2Reader::read_offsets(const Version2Split& split, const std::string& group,

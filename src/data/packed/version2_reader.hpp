@@ -25,6 +25,8 @@ class Version2Reader {
 
   const std::vector<std::string>& classes() const { return classes_; }
   Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
+  // False if no image of the split has any; only in a multi-label set.
+  bool has_labels(Split split) const { return of(split).has_labels; }
   // Of pixels or files in the packed file.
   std::uint64_t begin(Split split) const { return of(split).begin; }
   // Of a multi-label set: the targets of `count` images of a split, verified.
@@ -41,6 +43,7 @@ class Version2Reader {
     std::uint64_t begin = 0;             // of pixels or files in the packed file
     std::vector<std::uint64_t> offsets;  // of files
     std::vector<Label> labels;
+    bool has_labels = true;
     StoredRange targets;  // of a multi-label set
   };
 

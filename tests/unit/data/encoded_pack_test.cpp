@@ -173,6 +173,28 @@ TEST_F(EncodedPack, StructureLeavesDamagedPixelsToTheReader) {
                [&] { all_of(path_); });
 }
 
+TEST_F(EncodedPack, ImagesOfTooManyValuesAreRefusedOnceAPictureHasColor) {
+  pack(request());
+  const std::string before = read_bytes(path_);
+  PackRequest large = request();
+  large.height = large.width = 700;
+  expect_error(ExitCode::kUsage, {"--size", "3x700x700", "577x577 in color"}, [&] { pack(large); });
+  EXPECT_EQ(read_bytes(path_), before);
+  large.channels = 1;
+  EXPECT_EQ(pack(large).shape.text(), "1x700x700");
+  EXPECT_NO_THROW(verify_dataset(path_));
+}
+
+TEST_F(EncodedPack, ListsBelowAFolderNamedLikeAnArchiveAreLists) {
+  std::filesystem::rename(folder_ / "pets", folder_ / "my.target");
+  std::string rows;
+  for (const std::string& file : files_below(folder_ / "my.target/class000")) rows += file + ",a\n";
+  write_bytes(folder_ / "my.target/list.csv", rows);
+  PackRequest listed = request();
+  listed.input = folder_ / "my.target/list.csv";
+  EXPECT_EQ(pack(listed).train_count, 8U);
+}
+
 TEST_F(EncodedPack, ProgressNamesEveryPicture) {
   std::vector<std::uint64_t> seen;
   PackRequest told = request();

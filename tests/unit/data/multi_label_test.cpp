@@ -14,6 +14,7 @@
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/data/pack.hpp"
 #include "tandem/data/packed_file.hpp"
+#include "tandem/data/packed_set.hpp"
 #include "tandem/data/verify.hpp"
 
 namespace tandem::data {
@@ -62,7 +63,7 @@ class MultiLabelFile : public ::testing::Test {
 
   void expect_refused(const std::string& bytes, const std::vector<std::string>& parts) {
     write_bytes(path_, bytes);
-    expect_error(ExitCode::kBadData, parts, [&] { PackedFile{path_}; });
+    expect_error(ExitCode::kBadData, parts, [&] { PackedSet set(path_); });
   }
 
   TempDir folder_;

@@ -205,6 +205,47 @@ TEST_F(Set, DamagedPartIsNamed) {
   EXPECT_NO_THROW(PackedSet set(all())) << "opening reads no pictures";
   expect_error(ExitCode::kBadData, {part(2) + ": block ", "is damaged"},
                [&] { verify_dataset(all()); });
+  EXPECT_EQ(pack_parts(request(3)), Parts{2});
+  EXPECT_NO_THROW(verify_dataset(all()));
+}
+
+TEST_F(Set, LaterFaultsOfTheSourceAreNamedAndListed) {
+  pack_parts(request(3));
+  write_bytes(folder_ / "pets/notes.txt", "notes");
+  expect_error(ExitCode::kBadData, {"1 file cannot be packed", "notes.txt"},
+               [&] { pack_parts(request(3)); });
+  PackRequest skipping = request(3);
+  skipping.skip_broken = true;
+  EXPECT_EQ(pack_parts(skipping), Parts{1});
+  EXPECT_EQ(PackedSet(all()).info().broken_files, 1U);
+  EXPECT_EQ(pack_parts(skipping), Parts());
+}
+
+// Lists of 20 pictures for each split. `labelled`: how many of them have a label.
+TEST_F(Set, OfManyLabelsNeedsOneInEachSplitAndNotInEachPart) {
+  const auto write_list = [&](const std::string& name, const char* folder, int labelled) {
+    std::string rows;
+    for (int i = 0; i < 20; ++i) {
+      const char* extension = i % 3 == 0 ? ".png," : ".jpg,";
+      rows += "pets/class00" + (folder + ("/" + std::to_string(i))) + extension +
+              (i < labelled ? "cat\n" : "\n");
+    }
+    write_bytes(folder_ / name, rows);
+    return folder_ / name;
+  };
+  PackRequest asked = request(0);
+  asked.multi_label = true;
+  asked.test_split = 0;
+  asked.input = write_list("train.csv", "0", 1);
+  asked.test_input = write_list("test.csv", "1", 0);
+  expect_error(ExitCode::kBadData, {"no picture for testing has a label"}, [&] { pack(asked); });
+  EXPECT_FALSE(fs::exists(asked.output));
+  asked.files = 2;
+  expect_error(ExitCode::kBadData, {"/test/targets holds only 0, as it does in the other files"},
+               [&] { pack_parts(asked); });
+  write_list("test.csv", "1", 1);
+  pack_parts(asked);
+  EXPECT_EQ(verify_dataset(all()).test_per_class, std::vector<std::uint64_t>{1});
 }
 
 TEST_F(Set, BrokenPicturesAreListedOnceForAllParts) {

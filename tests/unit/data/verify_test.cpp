@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -85,6 +86,17 @@ TEST_F(Verify, SealAddsTheBlockAndKeepsTheDigest) {
   std::vector<Label> labels(100);
   file.read(Split::kTrain, 0, images, labels);
   EXPECT_EQ(labels[99], 9);
+}
+
+TEST_F(Verify, SealKeepsALinkAndThePermissions) {
+  namespace fs = std::filesystem;
+  unseal();
+  fs::permissions(path_, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("set.h5", folder_ / "link.h5");
+  EXPECT_TRUE(seal(folder_ / "lin?.h5"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.h5"));
+  EXPECT_TRUE(PackedFile(path_).info().sealed);
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Verify, SealingTwiceOrADamagedFileChangesNothing) {
