@@ -8,17 +8,19 @@
 namespace tandem::app {
 namespace {
 
+constexpr std::int64_t kMaxHours = 100'000;
 constexpr double kSoonest = 0.01;  // seconds between two samples of the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
-  constexpr std::int64_t kMaxHours = 100'000;
   const std::vector<std::string> parts = split(text, ':');
+  std::int64_t highest = kMaxHours;
+  for (std::size_t i = parts.size(); i < 3; ++i) highest *= 60;
   double seconds = 0;
   try {
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const std::int64_t highest = i == 0 ? kMaxHours : 59;
-      seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, ""));
+    for (const std::string& part : parts) {
+      seconds = seconds * 60 + static_cast<double>(parse_integer(part, 0, highest, ""));
+      highest = 59;
     }
   } catch (const UsageError&) {
     seconds = 0;

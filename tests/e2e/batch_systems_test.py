@@ -67,18 +67,21 @@ class BatchSystems(TandemTest):
         self.assertEqual(self.ranks("job-34"), 2)
 
     def test_a_job_of_pbs_that_is_stopped_submits_itself_again(self):
-        self.stand_in("qsub", 'printf "%s\\n" "$PWD" "$@" > asked')
-        job = self.start("pbs", self.emit("pbs", "--requeues", 2, train=LONG), TANDEM_JOB_SCRIPT="my job.pbs", TANDEM_RESTARTS="1")
+        self.stand_in("qsub", 'printf "%s\\n" "$PWD" "$@" "$TANDEM_RUN_ID $TANDEM_RESTARTS" > asked')
+        job = self.start("pbs", self.emit("pbs", "--requeues", 2, train=LONG), TANDEM_JOB_SCRIPT="my job.pbs", TANDEM_RESTARTS="1",
+                         TANDEM_LR="0.01")
         self.wait_for_step(job, "runs/job-34", 3)
         job.terminate()  # as PBS ends a job, first the shell and then all of its processes
         self.end(job, 75)
         words = (self.folder / "asked").read_text().splitlines()
         self.assertEqual([pathlib.Path(words[0]), words[1], words[3]], [self.folder.resolve(), "-v", "my job.pbs"])
-        self.assertIn("TANDEM_RUN_ID=job-34,TANDEM_RESTARTS=2,TANDEM_JOB_SCRIPT=my job.pbs", words[2])
+        self.assertLessEqual({"TANDEM_RUN_ID", "TANDEM_RESTARTS", "TANDEM_JOB_SCRIPT", "TANDEM_LR"}, set(words[2].split(",")))
+        self.assertEqual(words[4], "job-34 2")
         (self.folder / "asked").unlink()
         steps = read_lines(self.folder / "runs/job-34/metrics.jsonl")[-1]["step"]
 
-        job = self.start("pbs", self.emit("pbs", "--requeues", 2, train=LONG), TANDEM_JOB_SCRIPT="my job.pbs", TANDEM_RESTARTS="2")
+        job = self.start("pbs", self.emit("pbs", "--requeues", 2, train=LONG), TANDEM_JOB_SCRIPT="my job.pbs", TANDEM_RESTARTS="2",
+                         TANDEM_LR="0.01")
         while read_lines(self.folder / "runs/job-34/metrics.jsonl")[-1]["step"] < steps + 3:
             time.sleep(0.02)
         job.terminate()
@@ -146,7 +149,12 @@ class BatchSystems(TandemTest):
                 (["pbs", "--array", "1-5", "--requeues", "3"], "--requeues: a task of an array of PBS cannot start again; leave it out"),
                 (["sbatch", "--array", "x"], "--array: 'x' is not like 1-5"),
                 (["lsf", "--array", "1,5-3"], "--array: '5-3' ends before it begins"),
-                (["sbatch", "--array", "1-3", "--", "--seed", "5"], "--array gives each task its number as --seed"),
+                (["lsf", "--array", "0-2"], "--array: '0-2' begins with 0; LSF counts from 1"),
+                (["sbatch", "--array", "1-3", "--", "--seed", "5"], "--array gives each task a seed and a run of its own; leave out --seed"),
+                (["sbatch", "--array", "1-3", "--", "--run-id", "x"], "--array gives each task a seed and a run of its own; leave out --run-id"),
+                (["sbatch", "--output", "a" * 100_000], "or more than 200 characters"),
+                (["pbs", "--time", "00:00:20"], "--time: '00:00:20' leaves the job no time"),
+                (["pbs", "--time", "99999-00:00:00"], "--time: '99999-00:00:00' is longer than 100,000 hours"),
                 (["lsf", "--ranks-per-node", "4,2"], "--ranks-per-node: a number for each host is for sbatch"),
                 (["sbatch", "--ranks-per-node", "4,2", "--nodes", "3"], "--ranks-per-node has 2 numbers, --nodes is 3"),
                 (["sbatch", "--ranks-per-node", "4,x"], "--ranks-per-node: 'x'"),

@@ -98,8 +98,9 @@ std::uint64_t read_mebibytes(Options& options) {
 // A word of a directive, which no shell quotes.
 std::string read_name(Options& options, const std::string& option, const std::string& allowed) {
   std::string text = options.text(option);
-  const bool fits = std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
-  if (!text.empty() && (!fits || text.size() > kLongestName)) {
+  const bool fits = text.size() <= kLongestName &&
+                    std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
+  if (!text.empty() && !fits) {
     options.add_fault("--" + option + ": '" + text +
                       "' has more than letters, digits and the marks of names, or more than " +
                       std::to_string(kLongestName) + " characters");
@@ -147,6 +148,8 @@ std::string read_array(Options& options, const std::string& form) {
     const std::size_t dash = each.find('-');
     if (dash != std::string::npos && std::stoul(each) > std::stoul(each.substr(dash + 1))) {
       options.add_fault("--array: '" + each + "' ends before it begins");
+    } else if (form == "lsf" && begins_with(each, "0")) {
+      options.add_fault("--array: '" + each + "' begins with 0; LSF counts from 1");
     }
   }
   return text;
@@ -273,8 +276,9 @@ Launch read_launch(Options& options, const std::string& form) {
 }
 
 void check_train_options(const Launch& launch, const std::string& form, Options& options) {
-  if (!launch.array.empty() && gives(launch.train_options, "seed")) {
-    options.add_fault("--array gives each task its number as --seed; leave out one of them");
+  for (const std::string option : {"seed", "run-id"}) {
+    if (launch.array.empty() || !gives(launch.train_options, option)) continue;
+    options.add_fault("--array gives each task a seed and a run of its own; leave out --" + option);
   }
   if (form == "kubernetes" && !gives(launch.train_options, "data")) {
     options.add_fault(

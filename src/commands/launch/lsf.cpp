@@ -1,5 +1,7 @@
 // IBM Spectrum LSF 10.1. It requeues a job by its exit code; the queue's MAX_JOB_REQUEUE says how
 // often.
+#include <algorithm>
+
 #include "script.hpp"
 
 namespace tandem::app {
@@ -9,14 +11,20 @@ constexpr auto kMinutesBeforeLimit = "2";
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
+// The name of the job, and the tasks of an array: "tandem[1-5]%2", of which two run at a time.
+std::string job_name(const std::string& array) {
+  if (array.empty()) return "tandem";
+  const std::size_t tasks = std::min(array.find('%'), array.size());
+  return quoted("tandem[" + array.substr(0, tasks) + "]" + array.substr(tasks));
+}
+
 std::string lsf_directives(const Launch& launch) {
   std::string text =
       "#!/bin/bash\n"
       "# Submit this file with bsub < FILE. It leaves runs/job-NUMBER and tandem-NUMBER.out in "
       "the\n"
       "# folder from which it is submitted.\n";
-  text += "#BSUB -J " + (launch.array.empty() ? "tandem" : quoted("tandem[" + launch.array + "]")) +
-          "\n";
+  text += "#BSUB -J " + job_name(launch.array) + "\n";
   text += directive("#BSUB -P ", launch.account);
   text += directive("#BSUB -q ", launch.partition);
   text += directive("#BSUB -n ", launch.ranks());

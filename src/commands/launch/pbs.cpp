@@ -60,10 +60,9 @@ std::string pbs_script(const Launch& launch) {
   script += "cd \"$PBS_O_WORKDIR\"\n\n";
 
   script += run_below_shell(words_on_hosts_of(launch, "\"$PBS_NODEFILE\"", "$PBS_ARRAY_INDEX"));
+  // By their names, so that values may have commas.
   script += submit_again(launch,
-                         "qsub -v \"TANDEM_DATA=${TANDEM_DATA:-},TANDEM_SITE=${TANDEM_SITE:-},"
-                         "TANDEM_RUN_ID=$TANDEM_RUN_ID,TANDEM_RESTARTS=$TANDEM_RESTARTS,"
-                         "TANDEM_JOB_SCRIPT=$TANDEM_JOB_SCRIPT\" \"$TANDEM_JOB_SCRIPT\"");
+                         "qsub -v \"$(compgen -e TANDEM_ | paste -sd, -)\" \"$TANDEM_JOB_SCRIPT\"");
   return script + "exit \"$code\"";
 }
 

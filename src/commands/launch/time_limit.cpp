@@ -7,6 +7,10 @@
 namespace tandem::app {
 namespace {
 
+// Batch systems count in minutes, and a run needs some time before its --stop-margin.
+constexpr std::uint64_t kLeastSeconds = 60;
+constexpr std::uint64_t kMostSeconds = std::uint64_t{100'000} * 3600;  // as of --max-time
+
 // Notes a fault. sbatch accepts more forms. Two numbers mean minutes and seconds there, which no
 // user intends.
 bool check_time(Options& options) {
@@ -48,9 +52,11 @@ std::uint64_t read_time_limit(Options& options) {
   const std::string limit = options.text("time");
   if (!check_time(options) || limit.empty()) return 0;
   const std::uint64_t seconds = seconds_of(limit);
-  if (seconds == 0) {
+  if (seconds < kLeastSeconds) {
     options.add_fault("--time: '" + limit +
                       "' leaves the job no time; give more, or leave it out for the queue's limit");
+  } else if (seconds > kMostSeconds) {
+    options.add_fault("--time: '" + limit + "' is longer than 100,000 hours; give less");
   }
   return seconds;
 }

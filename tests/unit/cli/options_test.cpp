@@ -453,6 +453,17 @@ std::vector<std::string> unused_of(std::vector<std::string> arguments) {
   return describe_unused(resolve_train(std::move(arguments)));
 }
 
+TEST(MaxTime, TakesAsManySecondsAsHours) {
+  EXPECT_EQ(usage_error_of({"--data", "x.h5", "--max-time", "172710"}), "");
+  EXPECT_EQ(usage_error_of({"--data", "x.h5", "--max-time", "100000:00:00"}), "");
+  EXPECT_EQ(request_of({"--max-time", "1:01:00"}).checkpoint_policy.stop_after_seconds, 3630);
+  for (const char* wrong : {"360000001", "6000001:00", "100001:00:00", "1:60:00", "0"}) {
+    EXPECT_TRUE(
+        contains(usage_error_of({"--data", "x.h5", "--max-time", wrong}), "is not HH:MM:SS"))
+        << wrong;
+  }
+}
+
 TEST(UnusedOptions, AreNamedWithTheValuesThatTheyNeed) {
   EXPECT_EQ(unused_of({"--beta1", "0.9", "--schedule", "cosine", "--polynomial-power", "3"}),
             (std::vector<std::string>{

@@ -227,6 +227,8 @@ TEST(LsfScript, IsRequeuedByItsExitCode) {
 )"),
             std::string::npos)
       << lsf_script(launch);
+  launch.array = "1,3-7%2";
+  EXPECT_NE(lsf_script(launch).find("#BSUB -J \"tandem[1,3-7]%2\"\n"), std::string::npos);
 }
 
 TEST(FluxScript, GivesEachRankItsShare) {
