@@ -42,6 +42,8 @@ TrainResult Trainer::run() {
     StepCost phases;
     within_step(step, [&] { phases = step_.run(step, context_.schedule.at(step)); });
     has_undrained_ = true;
+    // Of an earlier end of the run, which now goes on.
+    if (context_.evaluator.holds_out()) result_.last_evaluation.reset();
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMaxStepsAhead == 0;
     const bool drains = context_.step.backend.drains_without_sync();
@@ -162,7 +164,12 @@ bool Trainer::evaluate_test(std::uint64_t step) {
   // Only its accuracy shows that it is the last evaluation, which may average several views.
   const bool is_repeated =
       evaluation.completed && !known_last && ends_early() && evaluator.has_views();
-  if (is_repeated) evaluation = evaluator.of_test_images(true);
+  if (is_repeated) {
+    // It is counted, also if the repetition is interrupted.
+    result_.last_evaluation = evaluation;
+    result_.last_evaluation->step = step + 1;
+    evaluation = evaluator.of_test_images(true);
+  }
   note_evaluation(step, "test", evaluation, result_.last_evaluation);
   return evaluation.completed;
 }

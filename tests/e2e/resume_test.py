@@ -442,6 +442,13 @@ class Resume(TandemTest):
         run("whole")
         self.assertEqual(self.summary("whole")["epochs"], 4)
 
+    def test_a_stopped_run_has_no_test_accuracy_of_an_earlier_end(self):
+        options = ["--validation-split", "0.2", "--resume", "auto", "--max-steps"]
+        self.mpirun(1, *TRAIN, "--run-id", "a", *options, 2)
+        self.assertIsNotNone(self.summary("a")["test_accuracy"])
+        self.assertEqual(self.stop_at(4, "a", *options, 10_000)[0], 75)
+        self.assertIsNone(self.summary("a")["test_accuracy"])
+
     def evaluations(self, run_id):
         lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
         return [line for line in lines if line["event"] == "eval"]

@@ -53,7 +53,7 @@ class ForecastTest : public ::testing::Test {
   SlowLink link_{world_};
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
   ParameterArena arena_{*network_, true};
-  ShardReducer exchange_{arena_, *network_, world_};  // measured without bucket_bytes
+  ShardReducer exchange_{arena_, *network_, world_, false};  // measured without bucket_bytes
   std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
   std::unique_ptr<StepBackend> backend_ = make_step_backend(arena_, *optimizer_, 0);
   SyntheticBatch batches_{

@@ -121,7 +121,8 @@ inline torch::Device place_of(Form form, int rank) {
   return form == Form::kDevice ? gpu : torch::Device(torch::kCPU);
 }
 
-// "plain.pt", "batch-norm.pt" and "everything.pt", which also drops, stand for TorchScript files.
+// "plain.pt", "batch-norm.pt", "reads-buffer.pt" and "everything.pt", which also drops, stand for
+// TorchScript files.
 // Files are loaded to `place`; the arena moves the others.
 inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device place) {
   const model::InputShape shape{kShape.channels, kShape.height, kShape.width};
@@ -130,7 +131,7 @@ inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device pla
   }
   const bool everything = config.model == "everything.pt";
   const model::ScriptNetOptions options{everything || config.model == "batch-norm.pt",
-                                        everything ? 0.5 : 0};
+                                        everything ? 0.5 : 0, config.model == "reads-buffer.pt"};
   return model::make_script_network(config.model,
                                     model::bytes_of(model::script_net(shape, kClasses, options)),
                                     shape, kClasses, place);
@@ -221,7 +222,8 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   if (config.powersgd_rank > 0) power_sgd.emplace(comm, arena, config.powersgd_rank, config.seed);
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
-    exchange = std::make_unique<ShardReducer>(arena, *network, comm);
+    exchange =
+        std::make_unique<ShardReducer>(arena, *network, comm, model::is_script_file(config.model));
   } else {
     const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
     comm::Collectives& carrier = power_sgd ? static_cast<comm::Collectives&>(*power_sgd)

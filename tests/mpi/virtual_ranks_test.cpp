@@ -83,6 +83,13 @@ TEST(VirtualRanks, AlsoOfATorchScriptModuleThatDrops) {
   expect_same_bits(config, 100);
 }
 
+// Each shard changes the buffer, and the next step reads what shard 0 left.
+TEST(VirtualRanks, AlsoOfATorchScriptModuleThatReadsABuffer) {
+  TrainConfig config = config_of("reads-buffer.pt", 24);
+  config.channels_last = false;
+  expect_same_bits(config, 100);
+}
+
 TEST(VirtualRanks, TrainLikeOrdinaryOnes) {
   auto world = comm::MpiCommunicator::world();
   const Images set(1001);

@@ -37,6 +37,7 @@ inline std::string bytes_of(const torch::jit::Module& module) {
 struct ScriptNetOptions {
   bool batch_norm = false;
   double dropout = 0;
+  bool reads_buffer = false;  // which training changes
 };
 
 // Convolution, BatchNorm, halving, dropout, a linear layer; weights from torch's generator.
@@ -45,6 +46,7 @@ inline torch::jit::Module script_net(InputShape shape, std::int64_t classes,
   constexpr std::int64_t kFilters = 4;
   const std::int64_t features = kFilters * (shape.height / 2) * (shape.width / 2);
   torch::jit::Module net = script_part("Net", "", {});
+  if (options.reads_buffer) net.register_buffer("scale", torch::ones({}));
   net.register_module(
       "conv", script_part("Conv",
                           "def forward(self, x):\n"
@@ -70,7 +72,12 @@ inline torch::jit::Module script_net(InputShape shape, std::int64_t classes,
                                         "  return torch.addmm(self.bias, x, self.weight.t())\n",
                                         {{"weight", torch::randn({classes, features}) * 0.05},
                                          {"bias", torch::zeros({classes})}}));
-  net.define(std::string("def forward(self, x):\n") + "  x = self.conv.forward(x)\n" +
+  net.define(std::string("def forward(self, x):\n") +
+             (options.reads_buffer ? "  x = x * self.scale\n"
+                                     "  if self.training:\n"
+                                     "    self.scale.mul_(0.9).add_(0.1 * x.abs().mean())\n"
+                                   : "") +
+             "  x = self.conv.forward(x)\n" +
              (options.batch_norm ? "  x = self.bn.forward(x)\n" : "") +
              "  x = torch.max_pool2d(torch.relu(x), [2, 2])\n"
              "  x = torch.dropout(x.view([x.size(0), -1]), " +

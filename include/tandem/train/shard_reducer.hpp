@@ -4,7 +4,8 @@
 //
 // The sum is a binary tree over shard numbers. A rank holds 2^k consecutive shards, a subtree;
 // ranks then exchange at distances 1, 2, 4, … (recursive doubling). a + b = b + a exactly, so it is
-// the same tree at any number of ranks. Only shard 0 updates BatchNorm's buffers.
+// the same tree at any number of ranks. Every shard begins with the buffers from before the step,
+// and those of shard 0 remain, such as BatchNorm's statistics.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,10 @@ namespace tandem::train {
 
 class ShardReducer final : public GradientExchange {
  public:
-  // The communicator's size is a power of two.
-  ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm);
+  // The communicator's size is a power of two. `shares_buffers`: all ranks get the buffers of
+  // shard 0 after each step, for networks whose training reads them.
+  ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm,
+               bool shares_buffers);
 
   void begin_micro_batch(std::uint64_t shard, std::uint64_t shards, bool has_images) override;
   void end_micro_batch() override;
@@ -35,15 +38,18 @@ class ShardReducer final : public GradientExchange {
     std::vector<float> sum;
   };
   std::vector<float> take_array();
-  bool is_shard_0() const { return comm_.rank() == 0 && shard_ == 0; }
+  bool has_shard_0() const { return comm_.rank() == 0; }
 
   ParameterArena& arena_;
+  model::Network& network_;
   comm::Communicator& comm_;
+  const bool shares_buffers_;
   std::uint64_t shard_ = 0;
   std::uint64_t shards_ = 1;
   std::vector<Subtree> waiting_;            // for their siblings
   std::vector<std::vector<float>> unused_;  // arrays to use again
-  KeptBuffers buffers_;                     // as they were before a shard other than 0
+  KeptBuffers before_;                      // the buffers before the step
+  KeptBuffers after_shard_0_;
 };
 
 }  // namespace tandem::train

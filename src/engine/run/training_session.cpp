@@ -85,7 +85,8 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
                                                        model::Network& network,
                                                        comm::Collectives& gradients) {
   if (config.virtual_ranks > 0) {
-    return std::make_unique<train::ShardReducer>(arena, network, job.world);
+    return std::make_unique<train::ShardReducer>(arena, network, job.world,
+                                                 model::is_script_file(config.model));
   }
   return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/kernels/cpu_clones.hpp"
+#include "tandem/train/replicate.hpp"
 
 namespace tandem::train {
 namespace {
@@ -14,8 +15,14 @@ TANDEM_CLONES void add_to(float* __restrict sum, const float* __restrict other, 
 
 }  // namespace
 
-ShardReducer::ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm)
-    : arena_(arena), comm_(comm), buffers_(network) {}
+ShardReducer::ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm,
+                           bool shares_buffers)
+    : arena_(arena),
+      network_(network),
+      comm_(comm),
+      shares_buffers_(shares_buffers),
+      before_(network),
+      after_shard_0_(network) {}
 
 std::vector<float> ShardReducer::take_array() {
   if (unused_.empty()) return std::vector<float>(arena_.gradients().size());
@@ -28,11 +35,12 @@ void ShardReducer::begin_micro_batch(std::uint64_t shard, std::uint64_t shards, 
   shard_ = shard;
   shards_ = shards;
   arena_.begin_gradients();
-  if (!is_shard_0()) buffers_.keep();
+  if (shard > 0) return before_.restore();
+  if (shards > 1 || !has_shard_0()) before_.keep();
 }
 
 void ShardReducer::end_micro_batch() {
-  if (!is_shard_0()) buffers_.restore();
+  if (has_shard_0() && shard_ == 0 && shards_ > 1) after_shard_0_.keep();
   arena_.complete_gradients();
 
   const Span<float> mine = arena_.gradients();
@@ -57,6 +65,9 @@ void ShardReducer::finish() {
     add_to(mine.data(), theirs.data(), mine.size());
     unused_.push_back(std::move(theirs));
   }
+  if (!has_shard_0()) before_.restore();
+  if (has_shard_0() && shards_ > 1) after_shard_0_.restore();
+  if (shares_buffers_ && comm_.size() > 1) broadcast_buffers(comm_, network_);
 }
 
 }  // namespace tandem::train
