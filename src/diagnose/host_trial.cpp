@@ -180,10 +180,11 @@ class Trial {
           });
       if (trial_.networks.empty() || is_wanted) host.interfaces.push_back(each);
     }
-    if (host.interfaces.empty()) {
+    const bool is_any = trial_.networks.empty();
+    if (host.interfaces.empty() && (hosts_.size() > 1 || !is_any)) {
       add("E135",
-          host.name + " has no interface " + join(trial_.networks, ", ") + "; it has " +
-              describe(host.facts->interfaces),
+          host.name + " has no interface " + (is_any ? "to others" : join(trial_.networks, ", ")) +
+              "; it has " + describe(host.facts->interfaces),
           kNameNetwork);
     }
   }

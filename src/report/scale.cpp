@@ -38,7 +38,12 @@ Scale logarithmic_scale(double low, double high) {
   return scale;
 }
 
+// A value that rounds to 1,000 or more is whole, because %g would write it as a power of ten.
 std::string significant(double value, int digits) {
+  const double size = std::abs(value);
+  if (size >= 1000 - 0.5 * std::pow(10, 3 - digits) && size < 1e15) {
+    return format_count(std::llround(value));
+  }
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
@@ -73,7 +78,6 @@ double Scale::share(double value) const {
 
 std::string format_value(double value, Unit unit, int digits) {
   if (!std::isfinite(value)) return "not finite";
-  const bool is_whole = std::abs(value) >= 1000 && std::abs(value) < 1e15;
   switch (unit) {
     case Unit::kAccuracy:
       if (std::abs(value) <= 1) return format_fixed(value, 4);
@@ -92,7 +96,7 @@ std::string format_value(double value, Unit unit, int digits) {
     case Unit::kNumber:
       break;
   }
-  return is_whole ? format_count(std::llround(value)) : significant(value, digits);
+  return significant(value, digits);
 }
 
 }  // namespace tandem::report

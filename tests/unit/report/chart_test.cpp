@@ -171,6 +171,10 @@ TEST(FormatValue, IsShortAndHasItsUnit) {
   EXPECT_EQ(format_value(0.0215678, Unit::kSeconds), "21.6 ms");
   EXPECT_EQ(format_value(7.0554, Unit::kNumber), "7.06");
   EXPECT_EQ(format_value(0.812345, Unit::kNumber, 6), "0.812345") << "for an axis";
+  EXPECT_EQ(format_value(999.7, Unit::kNumber), "1,000");
+  EXPECT_EQ(format_value(999.7, Unit::kNumber, 4), "999.7");
+  EXPECT_EQ(format_value(1234, Unit::kPercent), "1,234 %");
+  EXPECT_EQ(format_value(1234.5, Unit::kSeconds), "1,235 s");
   EXPECT_EQ(format_value(12.34, Unit::kDuration), "12.3 s");
   EXPECT_EQ(format_value(100, Unit::kDuration), "1:40");
   EXPECT_EQ(format_value(2, Unit::kSeconds), "2 s");
