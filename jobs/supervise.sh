@@ -59,12 +59,13 @@ run() {
   job=""
 }
 
-# value_of --NAME DEFAULT WORD…: the last value that the words give to an option.
+# value_of --NAME DEFAULT WORD…: the last value that the words give to an option, also as --A_B.
 value_of() {
   local name=$1 value=$2
   shift 2
   while [ $# -gt 0 ]; do
-    case $1 in
+    local option=${1%%=*}
+    case ${option//_/-}${1#"$option"} in
       "$name") value=${2:-} ;;
       "$name="*) value=${1#*=} ;;
     esac

@@ -7,7 +7,8 @@ WEIGHTS.pth holds what torch.save(network.state_dict(), …) wrote, or a dict th
 or 'model'. Names and shapes are held against tandem's network of that name, without the prefixes of DistributedDataParallel
 and torch.compile; without --model, for a TorchScript network, they are taken as they are. With --model and --data, the packed
 data set that the weights are for, the file also says what `tandem eval` and `tandem predict` need: shape, classes, mean, std.
-Needs torch and safetensors, and h5py for --data. Exit codes: 2 usage, 65 weights that do not fit, 66 missing file.
+Needs torch and safetensors, and h5py for --data. Exit codes: 2 usage, 65 weights that do not fit or another kind of file,
+66 file that cannot be read, 73 output that cannot be written.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import pickle
 import sys
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 import tandem_models
@@ -28,6 +30,10 @@ BLOCK, DIGEST = 512, slice(32, 96)  # of a packed data set's user block
 
 
 class Unfit(Exception):
+    pass
+
+
+class CannotWrite(Exception):
     pass
 
 
@@ -51,9 +57,9 @@ def read_weights(path, is_built_in):
             content = content[key]
     if not isinstance(content, dict) or not content:
         raise Unfit("a dict of tensors was expected; torch.save(network.state_dict(), FILE) writes one")
-    strangers = [str(name) for name, value in content.items() if not torch.is_tensor(value)]
+    strangers = [str(name) for name, value in content.items() if not (torch.is_tensor(value) and isinstance(name, str))]
     if strangers:
-        raise Unfit("these are no tensors: " + ", ".join(strangers[:5]))
+        raise Unfit("these are no tensors with names: " + ", ".join(strangers[:5]))
     # A network of one's own may well have a part of such a name; a wrapper is around all of it.
     for prefix in PREFIXES * 2 if is_built_in else ():  # either may be around the other
         if all(name.startswith(prefix) for name in content):
@@ -109,22 +115,27 @@ def describe_data(path):
     import h5py
     with open(path, "rb") as file:
         block = file.read(BLOCK)
-        digest = hashlib.sha256(block + file.read()).hexdigest()
-    if block.startswith(b"tandem-dataset"):
-        digest = block[DIGEST].decode("ascii")
-    with h5py.File(path, "r") as file:
-        attributes = file.attrs
-        classes = [name.decode() if isinstance(name, bytes) else str(name) for name in attributes["classes"]]
-        return {"dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
-                "exif_orientation": "applied" if attributes.get("exif_orientation", 0) == 1 else "ignored",
-                "input_shape": json.dumps(list(file["train/images"].shape[1:])),
-                "mean": json.dumps(attributes["mean"].tolist()), "std": json.dumps(attributes["std"].tolist())}
+        is_sealed = block.startswith(b"tandem-dataset")
+        digest = block[DIGEST].decode("ascii") if is_sealed else hashlib.sha256(block + file.read()).hexdigest()
+    try:
+        with h5py.File(path, "r") as file:
+            attributes = file.attrs
+            is_version_2 = "shape" in attributes
+            names = file["classes"] if is_version_2 else attributes["classes"]
+            classes = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
+            shape = attributes["shape"].tolist() if is_version_2 else list(file["train/images"].shape[1:])
+            return {"dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
+                    "exif_orientation": "applied" if attributes.get("exif_orientation", 0) == 1 else "ignored",
+                    "input_shape": json.dumps(shape),
+                    "mean": json.dumps(attributes["mean"].tolist()), "std": json.dumps(attributes["std"].tolist())}
+    except (KeyError, OSError) as error:
+        raise Unfit(f"--data {path} is no packed data set: {error}") from error
 
 
 def convert(given):
     weights = read_weights(given.weights, given.model is not None)
     metadata = describe_data(given.data) if given.data else {}
-    shape = json.loads(metadata["input_shape"]) if given.data else [int(size) for size in given.shape.split("x")]
+    shape = json.loads(metadata["input_shape"]) if given.data else given.shape
     if given.model:
         check(weights, given.model, shape)
         metadata |= {"format": "tandem-model", "model": given.model}
@@ -134,8 +145,18 @@ def convert(given):
             metadata["stem"] = stem(weights)
     weights = {name: (tensor.float() if tensor.is_floating_point() else tensor).contiguous().clone()
                for name, tensor in weights.items()}
-    save_file(weights, given.output, metadata=metadata)
+    try:
+        save_file(weights, given.output, metadata=metadata)
+    except (OSError, SafetensorError) as error:
+        raise CannotWrite(f"{given.output}: cannot be written: {error}") from error
     print(f"{given.output}: {len(weights)} tensors of {given.model or 'a network without a name'}")
+
+
+def image_shape(text):
+    channels, height, width = (int(size) for size in text.split("x"))
+    if min(channels, height, width) < 1:
+        raise ValueError
+    return [channels, height, width]
 
 
 def main():
@@ -143,17 +164,21 @@ def main():
     parser.add_argument("weights")
     parser.add_argument("--model", choices=tandem_models.NETWORKS)
     parser.add_argument("--output", required=True)
-    parser.add_argument("--shape", default="3x32x32", help="of an image, CxHxW; --data knows it")
+    parser.add_argument("--shape", type=image_shape, default="3x32x32", help="of an image, CxHxW; --data knows it")
     parser.add_argument("--data")
     given = parser.parse_args()
     try:
         convert(given)
-    except FileNotFoundError as error:
-        print(f"to_safetensors.py: {error.filename}: is not there", file=sys.stderr)
+    except OSError as error:
+        reason = "is not there" if isinstance(error, FileNotFoundError) else error.strerror
+        print(f"to_safetensors.py: {error.filename}: {reason}", file=sys.stderr)
         return 66
     except Unfit as error:
         print(f"to_safetensors.py: {given.weights}: {error}", file=sys.stderr)
         return 65
+    except CannotWrite as error:
+        print(f"to_safetensors.py: {error}", file=sys.stderr)
+        return 73
     return 0
 
 

@@ -83,12 +83,19 @@ class Lines:
             self.offset, self.last, self.inode = 0, b"", inode
 
 
+def read_object(path):
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise Problem(65, f"{path}: is damaged: {error}") from error
+
+
 class State:
     """RUN/tracker-NAME.json: {"streams": {STREAM: {"id": TRACKER'S, "last": {METRIC: STEP}}}}, replaced as a whole."""
 
     def __init__(self, path):
         self.path = path
-        self.streams = json.loads(path.read_text())["streams"] if path.exists() else {}
+        self.streams = read_object(path)["streams"] if path.exists() else {}
 
     def stream(self, name):
         return self.streams.setdefault(name, {"id": None, "last": {}})
@@ -108,8 +115,8 @@ class Run:
     def __init__(self, folder):
         self.folder = folder
         try:
-            self.manifest = json.loads((folder / "manifest.json").read_text())
-        except FileNotFoundError as error:
+            self.manifest = read_object(folder / "manifest.json")
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise Problem(66, f"{folder} holds no manifest.json; fix: name a run folder, such as runs/first, "
                               "after its training began") from error
         self.id = self.manifest["run_id"]
@@ -141,7 +148,7 @@ class Run:
         """completed, stopped or failed; None while it trains or after it was killed."""
         if "state held" not in self.lock():
             with contextlib.suppress(FileNotFoundError):
-                return json.loads((self.folder / "summary.json").read_text())["exit_reason"]
+                return read_object(self.folder / "summary.json")["exit_reason"]
 
     def lock(self):
         path = self.folder / "run.lock"

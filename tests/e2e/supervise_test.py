@@ -76,7 +76,8 @@ class Supervise(TandemTest):
                                          for number, code in enumerate(codes[:-1], 2)])
 
     def test_a_crash_may_come_again_where_the_run_has_saved_more(self):
-        for words, folder in (((), "runs/mine"), (("--runs-dir=elsewhere", "--run-id", "b"), "elsewhere/b")):
+        for words, folder in (((), "runs/mine"), (("--runs-dir=elsewhere", "--run-id", "b"), "elsewhere/b"),
+                              (("--runs_dir=elsewhere", "--run_id", "c"), "elsewhere/c")):
             codes = [139, f"139 {folder}/checkpoints/one", f"139 {folder}/checkpoints/two", "139 unrelated"]
             done = self.scripted(9, *codes, code=139, environment={"TANDEM_RUN_ID": "mine"}, words=words)
             self.assertEqual(done.stderr.count("supervise:"), 3, done.stderr)

@@ -229,13 +229,27 @@ class Python(TandemTest):
         torch.save(tandem_models.make_network("simple", (3, 32, 32), 10).state_dict(), self.folder / "net.pth")
         (self.folder / "text.pth").write_text("weights")
         torch.save({"epoch": 3}, self.folder / "number.pth")
+        torch.save({1: torch.zeros(2, 2)}, self.folder / "keys.pth")
         for file, model, code, part in (("net.pth", "mlp", 65, "fc1.weight is [120, 400], expected [120, 3072]"),
                                         ("text.pth", "mlp", 65, "torch.load(weights_only=True) refuses it"),
-                                        ("number.pth", "mlp", 65, "these are no tensors: epoch"),
+                                        ("number.pth", "mlp", 65, "these are no tensors with names: epoch"),
+                                        ("keys.pth", "mlp", 65, "these are no tensors with names: 1"),
                                         ("absent.pth", "mlp", 66, "absent.pth: is not there")):
             said = self.script("to_safetensors.py", file, "--model", model, "--output", "out.safetensors", code=code)
             self.assertIn(part, said)
             self.assertFalse((self.folder / "out.safetensors").exists())
+        convert = ["to_safetensors.py", "net.pth", "--model", "simple", "--output"]
+        for words, code, part in ((["o", "--shape", "abc"], 2, "--shape: invalid image_shape value: 'abc'"),
+                                  (["o", "--shape", "3x32"], 2, "--shape: invalid image_shape value: '3x32'"),
+                                  (["o", "--data", "text.pth"], 65, "--data text.pth is no packed data set"),
+                                  (["no/o"], 73, "no/o: cannot be written")):
+            self.assertIn(part, self.script(*convert, *words, code=code))
+
+    def test_weights_are_for_a_set_of_files_too(self):
+        self.tandem("pack", "--input", "synthetic", "--images", "20", "--size", "24", "--store", "encoded", "--output", "set.h5")
+        torch.save(tandem_models.make_network("simple", (3, 24, 24), 10).state_dict(), self.folder / "net.pth")
+        self.script("to_safetensors.py", "net.pth", "--model", "simple", "--data", "set.h5", "--output", "net.safetensors")
+        self.assertEqual(self.evaluate(1, "net.safetensors", data="set.h5")["images"], 64)
 
     def export(self, name, network, make=torch.jit.script):
         path = self.folder / name

@@ -200,6 +200,10 @@ class ToTracker(unittest.TestCase):
             self.assertIn(f"fix: {sys.executable} -m pip install nothing", self.export(code=69))
         self.append("metrics.jsonl", "not JSON\n")
         self.assertIn("metrics.jsonl: a line is no JSON", self.export(code=65))
+        (self.run_folder / "tracker-mlflow.json").write_text("{")
+        self.assertIn("tracker-mlflow.json: is damaged", self.export(code=65))
+        (self.run_folder / "manifest.json").write_text("{")
+        self.assertIn("manifest.json: is damaged", self.export(code=65))
         os.remove(self.run_folder / "manifest.json")
         self.assertIn("holds no manifest.json; fix: ", self.export(code=66))
 
