@@ -117,6 +117,7 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
               [&] { line = parse_command_line(command, table, arguments, false); });
   comm::require_equal(job.world, {{"command", command},
                                   {"program version", version() + " " + source_version()},
+                                  {"libtorch of the program", libtorch_of_build()},
                                   {"MPI version", comm::mpi_library_version()}});
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
@@ -141,9 +142,9 @@ std::string describe_versions() {
 int rank_threads(int asked, int otherwise) {
   int threads = asked > 0 ? asked : otherwise;
   const char* environment = std::getenv("OMP_NUM_THREADS");
-  if (asked == 0 && environment != nullptr) {
-    threads = static_cast<int>(
-        parse_integer(split(environment, ',').front(), 1, kMaxThreads, "OMP_NUM_THREADS"));
+  const std::string first = trim(split(environment == nullptr ? "" : environment, ',').front());
+  if (asked == 0 && !first.empty()) {
+    threads = static_cast<int>(parse_integer(first, 1, kMaxThreads, "OMP_NUM_THREADS"));
   }
   require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
   return threads;

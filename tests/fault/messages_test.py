@@ -157,28 +157,32 @@ class Messages(GoldenTest):
         self.assertFalse((self.folder / "1/runs").exists())
 
     def test_other_version_on_rank_1(self):
-        release, source = self.version_of(PROGRAM)
-        self.make_other_version(source)
-        done = self.mpirun_in_shell(2, on_rank_1('shift; set -- ./other-version "$@"'), *TRAIN, code=78)
+        release, source = re.match(r"tandem (\S+) \((\S+),", self.version_of(PROGRAM)).groups()
+        done = self.run_other_program(source)
         self.assert_says(done, placeholders={f"{release} {source}": "<version>", f"{release} X{source[1:]}": "<other version>"})
-        self.assert_leaves_no_run()
+
+    def test_other_libtorch_on_rank_1(self):
+        libtorch = re.search(r"libtorch ([0-9.]+)", self.version_of(PROGRAM))[1]
+        done = self.run_other_program(libtorch)
+        self.assert_says(done, placeholders={"X" + libtorch[1:]: "<other libtorch>", libtorch: "<libtorch>"})
 
     def version_of(self, program):
-        words = subprocess.run([program, "--version"], cwd=self.folder, text=True, capture_output=True).stdout
-        found = re.match(r"tandem (\S+) \((\S+),", words)
-        return found and found.groups()
+        return subprocess.run([program, "--version"], cwd=self.folder, text=True, capture_output=True).stdout
 
-    def make_other_version(self, source):
-        """A copy of the program in which the source version begins with an X. Compilers keep short texts in pieces of four
-        or eight letters, and what looks like the piece looked for may be something else."""
+    def run_other_program(self, text):
+        """Rank 1 runs a copy of the program in which this part of its version begins with an X. Compilers keep short texts in
+        pieces of four or eight letters, and what looks like the piece looked for may be something else."""
         content = pathlib.Path(PROGRAM).read_bytes()
-        other = self.folder / "other-version"
-        for place in re.finditer(re.escape(source[:4].encode()), content):
+        expected = self.version_of(PROGRAM).replace(text, "X" + text[1:])
+        other = self.folder / "other-program"
+        for place in re.finditer(re.escape(text[:4].encode()), content):
             other.write_bytes(content[:place.start()] + b"X" + content[place.start() + 1:])
             other.chmod(0o755)
-            if (self.version_of(other) or ("", ""))[1] == "X" + source[1:]:
-                return
-        self.fail(f"{source} was not found in {PROGRAM}")
+            if self.version_of(other) == expected:
+                done = self.mpirun_in_shell(2, on_rank_1('shift; set -- ./other-program "$@"'), *TRAIN, code=78)
+                self.assert_leaves_no_run()
+                return done
+        self.fail(f"{text} was not found in {PROGRAM}")
 
     def test_flipped_bit_in_rank_1s_weights(self):
         """With a learning rate of 0 the weights stay those of the first checkpoint, by which they are found in memory."""
