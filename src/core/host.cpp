@@ -14,6 +14,9 @@
 #include <memory>
 #include <set>
 
+#include "tandem/core/error.hpp"
+#include "tandem/core/stop_signal.hpp"
+
 namespace tandem {
 namespace {
 
@@ -38,6 +41,21 @@ void allow_many_files() {
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kEnoughFiles) return;
   files.rlim_cur = std::min(files.rlim_max, kEnoughFiles);
   ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Of PID 1, such as in a container, the kernel ignores signals without a handler
+// (pid_namespaces(7)).
+void let_signals_end_pid_1() {
+  if (::getpid() != 1) return;
+  for (const int signal : kStopSignals) {
+    struct sigaction action {};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_DFL) continue;
+    action.sa_handler = [](int number) {
+      ::_exit(static_cast<int>(ExitCode::kSignalBase) + number);
+    };
+    ::sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace
@@ -85,6 +103,7 @@ void prepare_process() {
   open_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  let_signals_end_pid_1();
   allow_many_files();
 }
 

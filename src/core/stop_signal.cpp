@@ -122,7 +122,8 @@ void on_signal(int signal, siginfo_t* info, void* /*context*/) {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
       write_if_ready(descriptor, row_cleaner(descriptor));
     }
-    // Ends the process as the signal would have, when this handler returns.
+    // Ends the process as the signal would have, when this handler returns; except for PID 1.
+    if (::getpid() == 1) ::_exit(static_cast<int>(ExitCode::kSignalBase) + signal);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
