@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/json.hpp"
@@ -12,9 +13,22 @@
 namespace tandem::comm {
 
 TANDEM_JSON_STRUCT(Topology, rank, world, local_rank, local_size, host, allowed_cpus, host_cpus,
-                   cpu_sharers)
+                   cpu_sharers, cpu_limit, limit_sharers)
 
-int Topology::default_threads() const { return std::max(1, allowed_cpus / cpu_sharers); }
+namespace {
+
+int count_like(Communicator& node, std::uint64_t mine) {
+  const std::vector<std::uint64_t> all = node.all_gather(mine);
+  return static_cast<int>(std::count(all.begin(), all.end(), mine));
+}
+
+}  // namespace
+
+int Topology::default_threads() const {
+  const int of_mask = allowed_cpus / cpu_sharers;
+  const int of_limit = cpu_limit > 0 ? static_cast<int>(cpu_limit / limit_sharers) : of_mask;
+  return std::max(1, std::min(of_mask, of_limit));
+}
 
 Topology discover_topology(const Communicator& world, Communicator& node) {
   Topology topology;
@@ -29,9 +43,10 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
   topology.allowed_cpus = static_cast<int>(cpus.size());
   topology.host_cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 
-  const std::uint64_t mine = hash64(cpus.data(), cpus.size() * sizeof cpus.front());
-  const std::vector<std::uint64_t> masks = node.all_gather(mine);
-  topology.cpu_sharers = static_cast<int>(std::count(masks.begin(), masks.end(), mine));
+  topology.cpu_sharers = count_like(node, hash64(cpus.data(), cpus.size() * sizeof cpus.front()));
+  const CpuLimit limit = Cgroup().cpu_limit().value_or(CpuLimit());
+  topology.cpu_limit = limit.cpus;
+  topology.limit_sharers = count_like(node, limit.group);
   return topology;
 }
 

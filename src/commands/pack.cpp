@@ -7,8 +7,8 @@
 #include "commands.hpp"
 #include "pack_progress.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
@@ -183,7 +183,7 @@ int run_pack_in_job(Job& job, const Arguments& arguments) {
           "number of files");
     }
     if (request.threads == 0) {
-      const int of_rank = static_cast<int>(allowed_cpus().size()) / job.topology.local_size;
+      const int of_rank = usable_cpus() / job.topology.local_size;
       request.threads = std::max(of_rank, 1);
     }
     request.touch = [&job] { job.touch(); };

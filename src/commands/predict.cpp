@@ -3,7 +3,7 @@
 #include "cli/execution_options.hpp"
 #include "commands.hpp"
 #include "session/engine.hpp"
-#include "tandem/core/host.hpp"
+#include "tandem/core/cgroup.hpp"
 
 namespace tandem::app {
 namespace {
@@ -24,7 +24,7 @@ int run_predict(const Arguments& arguments) {
     options.add_fault("no IMAGE; give files, folders, or - for a list of files on standard input");
   }
   options.throw_faults("predict");
-  request.threads = rank_threads(asked, static_cast<int>(allowed_cpus().size()));
+  request.threads = rank_threads(asked, usable_cpus());
   return open_engine().predict(request);
 }
 

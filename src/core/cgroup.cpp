@@ -1,11 +1,14 @@
 #include "tandem/core/cgroup.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
 #include "tandem/core/file.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/kernel_file.hpp"
 #include "tandem/core/text.hpp"
 
@@ -25,7 +28,7 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
 }
 
 // The CPUs that a group may use at once; nothing where it has no limit.
-std::optional<double> cpu_limit(const std::string& folder, bool is_version_2) {
+std::optional<double> cpus_of_group(const std::string& folder, bool is_version_2) {
   std::optional<std::uint64_t> quota;
   std::optional<std::uint64_t> period;
   if (is_version_2) {
@@ -157,6 +160,18 @@ std::optional<std::uint64_t> Cgroup::memory_room(std::uint64_t swap) const {
   return least;
 }
 
+std::optional<CpuLimit> Cgroup::cpu_limit() const {
+  std::optional<CpuLimit> least;
+  if (!cpu_) return least;
+  for (const std::string& folder : cpu_->folders) {
+    const auto cpus = cpus_of_group(folder, cpu_->is_version_2);
+    struct stat status {};
+    if (!cpus || (least && *cpus >= least->cpus) || ::stat(folder.c_str(), &status) != 0) continue;
+    least = CpuLimit{*cpus, status.st_ino};
+  }
+  return least;
+}
+
 void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
   const std::string* counts = nullptr;  // the group whose usage is told
   for (const std::string& folder : groups.folders) {
@@ -172,7 +187,7 @@ void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
 void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
   std::optional<double> least;
   for (const std::string& folder : groups.folders) {
-    const auto limit = cpu_limit(folder, groups.is_version_2);
+    const auto limit = cpus_of_group(folder, groups.is_version_2);
     if (!limit || (least && *limit >= *least)) continue;
     const auto stat = read_kernel_file(folder + "/cpu.stat");
     if (!stat) continue;
@@ -188,6 +203,12 @@ void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
 std::string MemoryRoom::text() const {
   return format_bytes(bytes) + " are available (" +
          (is_of_group ? "limit of the control group" : "memory of the host") + ")";
+}
+
+int usable_cpus() {
+  const auto allowed = static_cast<double>(allowed_cpus().size());
+  const auto limit = Cgroup().cpu_limit();
+  return static_cast<int>(std::max(limit ? std::min(limit->cpus, allowed) : allowed, 1.0));
 }
 
 std::optional<MemoryRoom> memory_room(const std::string& root) {

@@ -18,6 +18,12 @@ struct CgroupCounters {
   std::optional<std::uint64_t> throttled_periods;
 };
 
+// The CPU time limit of a group, in CPUs.
+struct CpuLimit {
+  double cpus = 0;
+  std::uint64_t group = 0;  // the inode of the group, which is the same to all of its processes
+};
+
 class Cgroup {
  public:
   // Finds the groups by /proc/self/cgroup and their folders by /proc/self/mountinfo. `root` is put
@@ -28,6 +34,8 @@ class Cgroup {
   // Bytes that the groups may still allocate, the minimum over all levels; absent if none has a
   // limit. Page cache counts as free, and so do up to `swap` bytes if the group may swap.
   std::optional<std::uint64_t> memory_room(std::uint64_t swap) const;
+  // The least of the group and those around it; absent if none has a limit.
+  std::optional<CpuLimit> cpu_limit() const;
 
  private:
   // From the process's own group to the outermost visible one.
@@ -57,6 +65,10 @@ struct MemoryRoom {
   // "1.5 GB are available (limit of the control group)"
   std::string text() const;
 };
+
+// The CPUs that this process can keep busy: those of its affinity mask, at most as many whole ones
+// as its control group allows, at least 1.
+int usable_cpus();
 
 // Absent if the kernel does not report it. Page cache counts as free. `root` is put before every
 // path, for tests.

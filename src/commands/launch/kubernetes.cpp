@@ -88,7 +88,7 @@ std::string mpi_implementation(const Launch& launch) {
 std::string kubernetes_job(const Launch& launch) {
   comm::LaunchLine line;
   line.ranks = launch.ranks();
-  line.cpus_per_rank = launch.cpus_per_rank;
+  line.cpus_per_rank = 0;  // not bound: the pods of a node may see the same CPUs
   line.leaves_host = launch.nodes > 1;
   std::vector<std::string> words = launch.launcher.words(line);
   Launch inside = launch;

@@ -12,9 +12,9 @@
 #include "data/pictures/picture_structure.hpp"
 #include "pack_output.hpp"
 #include "picture_stream.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/host.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/fit_picture.hpp"
@@ -88,7 +88,7 @@ class EncodedPack {
   const std::string& root() const { return source_.root(); }
 
   int threads() const {
-    const auto cpus = static_cast<int>(allowed_cpus().size());
+    const int cpus = usable_cpus();
     const int all = request_.threads > 0 ? request_.threads
                     : request_.picture_check == PictureCheck::kDecode
                         ? cpus

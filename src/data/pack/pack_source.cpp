@@ -9,9 +9,9 @@
 #include "data/files/source_file.hpp"
 #include "data/packed/user_block.hpp"
 #include "data/picture_sources/list_file.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
@@ -165,7 +165,7 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request,
                     {read_classes(request.classes_file), request.test_split, request.seed});
   }
   if (format == "images") {
-    const int threads = static_cast<int>(allowed_cpus().size());
+    const int threads = usable_cpus();
     return open_image_folder(request.input,
                              {request.height, request.width, request.channels, request.test_split,
                               request.seed, request.skip_broken, threads, check});

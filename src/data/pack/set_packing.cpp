@@ -13,10 +13,10 @@
 #include "encoded_pack.hpp"
 #include "pack_output.hpp"
 #include "pack_source.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/host.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/packed_file.hpp"
@@ -242,8 +242,7 @@ std::vector<std::uint64_t> SetPacking::missing_parts() const {
 
 SetPacking::Packed SetPacking::pack(const std::vector<std::uint64_t>& parts) {
   const Work& work = *work_;
-  const int threads =
-      work.request.threads > 0 ? work.request.threads : static_cast<int>(allowed_cpus().size());
+  const int threads = work.request.threads > 0 ? work.request.threads : usable_cpus();
   const auto count = std::max(static_cast<int>(parts.size()), 1);
   const int at_once = std::min({threads, count, kMostPartsAtOnce});
   const std::uint64_t all = work.pictures_of(parts);

@@ -1,6 +1,7 @@
 #include "tandem/core/cgroup.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -50,6 +51,12 @@ TEST_F(CgroupTest, Version2TakesTheLeastLimitOfAllLevels) {
   EXPECT_EQ(found.memory_bytes, 3000U) << "the usage is that of the group with the limit";
   EXPECT_EQ(found.cpu_periods, 40U) << "two CPUs are less than three";
   EXPECT_EQ(found.throttled_periods, 2U);
+  const auto limit = Cgroup(root_.path()).cpu_limit();
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(limit->cpus, 2);
+  struct stat status {};
+  ASSERT_EQ(::stat((root_.path() + "/sys/fs/cgroup/job").c_str(), &status), 0);
+  EXPECT_EQ(limit->group, status.st_ino);
 }
 
 TEST_F(CgroupTest, WithoutALimitTheUsageIsItsOwn) {
@@ -61,6 +68,7 @@ TEST_F(CgroupTest, WithoutALimitTheUsageIsItsOwn) {
   EXPECT_EQ(found.memory_limit_bytes, std::nullopt);
   EXPECT_EQ(found.memory_bytes, 1000U);
   EXPECT_EQ(found.cpu_periods, std::nullopt);
+  EXPECT_FALSE(Cgroup(root_.path()).cpu_limit());
 }
 
 TEST_F(CgroupTest, Version1HasAMountForEachController) {
