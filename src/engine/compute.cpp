@@ -155,10 +155,15 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
            " for a new run");
 }
 
-void require_one_label(const data::DatasetInfo& info, const std::string& option) {
-  if (!info.multi_label) return;
-  throw UsageError(option + " is for sets with one label for each image, and " + info.name +
-                   " is a multi-label set; leave it out");
+void require_fit_for_views(const data::DatasetInfo& info) {
+  if (info.multi_label) {
+    throw UsageError("--tta is for sets with one label for each image, and " + info.name +
+                     " is a multi-label set; leave it out");
+  }
+  if (std::min(info.shape.height, info.shape.width) < 2) {
+    throw UsageError("--tta shifts images by a pixel, and those of " + info.name + " are " +
+                     info.shape.text() + "; leave it out");
+  }
 }
 
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,

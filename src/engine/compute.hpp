@@ -42,8 +42,8 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
 void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOrder* lanes,
                    std::uint64_t batch);
 
-// UsageError naming the option for a multi-label set.
-void require_one_label(const data::DatasetInfo& info, const std::string& option);
+// UsageError for a set that --tta cannot evaluate.
+void require_fit_for_views(const data::DatasetInfo& info);
 
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
 // gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.

@@ -97,6 +97,11 @@ class Options(TandemTest):
         done = self.tandem("train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8", code=2)
         self.assert_one_error(done, "--batch-size", "--global-batch-size")
 
+    def test_views_need_two_rows_and_columns(self):
+        self.tandem("pack", "--input", "synthetic", "--images", "20", "--size", "1x8", "--store", "encoded", "--output", "thin.h5")
+        done = self.tandem("train", "--data", "thin.h5", "--model", "mlp", "--tta", code=2)
+        self.assert_one_error(done, "--tta shifts images by a pixel, and those of synthetic are 3x1x8; leave it out")
+
     def test_views_need_an_evaluation(self):
         done = self.tandem("train", "--data", DATA, "--tta", "--eval-every", "0", code=2)
         self.assert_one_error(done, "--tta and --eval-every 0 exclude each other")

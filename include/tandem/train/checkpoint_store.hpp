@@ -59,6 +59,7 @@ class CheckpointStore {
  private:
   void rotate(KeepRules keep, std::uint64_t written) const;
   void restore_best(std::uint64_t step) const;
+  void write_latest(const std::string& path) const;
   std::optional<Checkpoint> read_best() const;  // if it is valid
 
   std::string folder_;

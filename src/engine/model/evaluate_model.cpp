@@ -153,7 +153,7 @@ int evaluate_model(Job& job, const EvalRequest& request) {
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
     require_fit(description, info);
-    if (request.views) require_one_label(info, "--tta");
+    if (request.views) require_fit_for_views(info);
     network = job.is_root() ? build_network(trained.file, trained.network, place)
                             : make_untrained(description, trained.network, place);
   });

@@ -24,7 +24,7 @@ train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request
   train::BatchArithmetic arithmetic;
   comm::agree(job.world, job.topology.host, [&] {
     config.augment.require_shape(info.shape);
-    if (request.reporting.views) require_one_label(info, "--tta");
+    if (request.reporting.views) require_fit_for_views(info);
     arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
   });
   return arithmetic;

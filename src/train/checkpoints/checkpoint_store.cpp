@@ -146,9 +146,7 @@ std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Ke
   if (checkpoint.is_best) best_due_ = step;
   const std::string without_best = name_best();
   if (!without_best.empty()) failures.push_back(without_best);
-  const auto name_latest = [&] {
-    write_file_atomically(folder_ + "/latest", name_of(path) + "\n");
-  };
+  const auto name_latest = [&] { write_latest(path); };
   std::vector<std::string> unnamed;
   note_failure(unnamed, name_latest);
   note_failure(failures, [&] { rotate(keep, step); });
@@ -217,6 +215,11 @@ void CheckpointStore::go_on_from(const std::string& path, std::uint64_t step,
   // The newest first, so that a run killed in between resumes from the newest one left.
   for (const std::string& each : later) move_aside(each);
   restore_best(step);
+  if (!later.empty()) write_latest(own);
+}
+
+void CheckpointStore::write_latest(const std::string& path) const {
+  write_file_atomically(folder_ + "/latest", name_of(path) + "\n");
 }
 
 // Also finds a best checkpoint whose process was killed before it could link best.safetensors.

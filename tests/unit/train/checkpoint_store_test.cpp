@@ -274,6 +274,7 @@ TEST_F(CheckpointStoreTest, LaterOnesMoveAside) {
   for (const std::uint64_t step : {1U, 2U, 3U}) write(step);
   go_on_from(store_.path_of(1), 1);
   EXPECT_EQ(store_.steps(), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(content(in_folder("latest")), "step-00000001.safetensors\n");
   go_on_from(store_.path_of(1), 1);
   EXPECT_FALSE(is_folder(in_folder("superseded-2"))) << "nothing was left to move";
   write(2);
