@@ -24,7 +24,7 @@ if [ $# -lt 2 ] || [[ ! $1 =~ ^[0-9]+$ ]]; then
   echo "usage: supervise.sh N mpirun … tandem train --data FILE …; supervise.sh --help" >&2
   exit 2
 fi
-most_restarts=$1
+most_restarts=$((10#$1))
 shift
 
 # Else the second start would begin another run. Options on the command line are stronger.
