@@ -122,6 +122,7 @@ class BatchSystems(TandemTest):
         container, = launcher["template"]["spec"]["containers"]
         self.assertRegex(container["command"][2], r"^exec mpirun -np 8 .* tandem train --data 'it'\\''s here.h5' --backend nccl --resume auto "
                                                   r"--max-time 3510$")
+        self.assertIn(" --bind-to none ", container["command"][2], "pods of a node may see the same CPUs")
         container, = worker["template"]["spec"]["containers"]
         self.assertEqual(container["resources"]["limits"], {"cpu": "32", "memory": "16384Mi", "nvidia.com/gpu": "4"})
         self.assertEqual(container["image"], "registry/tandem:cuda")

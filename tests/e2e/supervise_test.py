@@ -75,6 +75,9 @@ class Supervise(TandemTest):
                 self.assertEqual(words, [f"supervise: bash ended with {code}; start {number}, of at most {most + 1}"
                                          for number, code in enumerate(codes[:-1], 2)])
 
+    def test_the_number_of_starts_is_decimal(self):
+        self.assertIn("of at most 9\n", self.scripted("08", 75, 0, code=0).stderr)
+
     def test_a_crash_may_come_again_where_the_run_has_saved_more(self):
         for words, folder in (((), "runs/mine"), (("--runs-dir=elsewhere", "--run-id", "b"), "elsewhere/b"),
                               (("--runs_dir=elsewhere", "--run_id", "c"), "elsewhere/c")):
