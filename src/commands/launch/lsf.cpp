@@ -11,7 +11,7 @@ constexpr auto kMinutesBeforeLimit = "2";
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
-// The name of the job, and the tasks of an array: "tandem[1-5]%2", of which two run at a time.
+// The name of an array lists its tasks; in "tandem[1-5]%2" at most two of the five run at a time.
 std::string job_name(const std::string& array) {
   if (array.empty()) return "tandem";
   const std::size_t tasks = std::min(array.find('%'), array.size());
