@@ -6,6 +6,7 @@
 
 #include "tandem/core/clock.hpp"
 #include "tandem/core/host.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -27,13 +28,6 @@ Deadline::Deadline(double seconds, std::function<void()> on_late) {
   });
 }
 
-Deadline::~Deadline() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    is_met_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
+Deadline::~Deadline() { stop_and_join(thread_, mutex_, changed_, is_met_); }
 
 }  // namespace tandem::comm

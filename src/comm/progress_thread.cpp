@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/core/host.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -17,14 +18,7 @@ constexpr std::chrono::microseconds kBetweenCalls{200};
 ProgressThread::ProgressThread(std::function<bool()> advance)
     : advance_(std::move(advance)), thread_([this] { run(); }) {}
 
-ProgressThread::~ProgressThread() {
-  {
-    const auto lock = hold();
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+ProgressThread::~ProgressThread() { stop_and_join(thread_, mutex_, changed_, stopping_); }
 
 void ProgressThread::begin() {
   if (is_active_ || error_) return;

@@ -11,6 +11,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -50,14 +51,7 @@ Watchdog::Watchdog(HeartbeatTable& heartbeats, int rank, WatchdogSettings settin
       rank_(rank),
       thread_([this] { watch(); }) {}
 
-Watchdog::~Watchdog() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+Watchdog::~Watchdog() { stop_and_join(thread_, mutex_, changed_, stopping_); }
 
 void Watchdog::set_limits(StallLimits limits) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -113,7 +113,7 @@ int run_as_rank(const Command& command, const Arguments& arguments, const comm::
       if (supervision) supervision->leave_mpi();
       return code;
     }
-    const bool may_be_launchers = code > static_cast<int>(ExitCode::kSignalBase) && rank > 0;
+    const bool may_be_launchers = code > kSignalBase && rank > 0;
     const int turns = may_be_launchers ? kMaxTurns : std::min(rank, kMaxTurns);
     std::this_thread::sleep_for(turns * kTimeToBeEnded);
     report_failure("rank " + std::to_string(rank) + " (" + comm::host_name() +

@@ -46,8 +46,7 @@ int await(pid_t process) {
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status) ? static_cast<int>(ExitCode::kSignalBase) + WTERMSIG(status)
-                             : WEXITSTATUS(status);
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 // Also sets the variables that mpirun reads.

@@ -173,7 +173,7 @@ std::optional<CpuLimit> Cgroup::cpu_limit() const {
 }
 
 void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
-  const std::string* counts = nullptr;  // the group whose usage is told
+  const std::string* counts = nullptr;  // the group whose usage is read
   for (const std::string& folder : groups.folders) {
     const auto limit = read_number(folder + groups.limit_name());
     const bool limits = limit && *limit < kNoLimit &&

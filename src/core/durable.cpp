@@ -23,11 +23,6 @@ bool means_no_hard_links(int error) {
          error == ENOSYS || error == EXDEV;
 }
 
-void remove_if_there(const std::string& path) {
-  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
-  throw IoError(path + ": cannot be removed: " + errno_text());
-}
-
 // Replaces `to` by a copy of `from`.
 void copy_durably(const std::string& from, const std::string& to, const Touch& touch = {}) {
   const File source = File::open_for_reading(from);
@@ -78,6 +73,11 @@ std::vector<std::string> make_folders_durably(const std::string& path) {
   sync_folder(parent);
   made.push_back(path);
   return made;
+}
+
+void remove_if_there(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  throw IoError(path + ": cannot be removed: " + errno_text());
 }
 
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch) {

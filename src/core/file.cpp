@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "leftovers.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
@@ -213,8 +214,8 @@ bool is_folder(const std::string& path) {
   return status && S_ISDIR(status->st_mode);
 }
 
-std::string sha256_of_file(const File& file, std::uint64_t offset, Sha256 digest,
-                           const Touch& touch) {
+std::string sha256_of_file(const File& file, std::uint64_t offset, const Touch& touch) {
+  Sha256 digest;
   std::vector<char> buffer(std::size_t{1} << 20);
   while (const std::size_t got = file.read_at(offset, buffer.data(), buffer.size())) {
     digest.update(buffer.data(), got);

@@ -51,9 +51,7 @@ void let_signals_end_pid_1() {
     struct sigaction action {};
     ::sigaction(signal, nullptr, &action);
     if (action.sa_handler != SIG_DFL) continue;
-    action.sa_handler = [](int number) {
-      ::_exit(static_cast<int>(ExitCode::kSignalBase) + number);
-    };
+    action.sa_handler = [](int number) { ::_exit(kSignalBase + number); };
     ::sigaction(signal, &action, nullptr);
   }
 }

@@ -123,7 +123,7 @@ void on_signal(int signal, siginfo_t* info, void* /*context*/) {
       write_if_ready(descriptor, row_cleaner(descriptor));
     }
     // Ends the process as the signal would have, when this handler returns; except for PID 1.
-    if (::getpid() == 1) ::_exit(static_cast<int>(ExitCode::kSignalBase) + signal);
+    if (::getpid() == 1) ::_exit(kSignalBase + signal);
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
@@ -141,9 +141,6 @@ void on_interrupt(int signal) {
 }
 
 }  // namespace
-
-StopSignal::StopSignal(bool announces)
-    : StopSignal(StopNotice{announces ? STDERR_FILENO : -1, 0, 0}) {}
 
 StopSignal::StopSignal(const StopNotice& notice) {
   if (installed.exchange(true)) throw InternalError("a second StopSignal was made");
@@ -240,7 +237,7 @@ void InterruptGuard::check() const {
   const int signal = interrupt;
   if (signal == 0) return;
   is_reported_ = true;
-  throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + signal),
+  throw Error(ExitCode{kSignalBase + signal},
               "interrupted by signal " + std::to_string(signal) + "; " + left_);
 }
 

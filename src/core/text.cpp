@@ -41,12 +41,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return distance[a.size()][b.size()];
 }
 
-std::string printf_string(const char* format, int digits, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, digits, value);
-  return buffer;
-}
-
 // The only candidate that begins with the word, or ends with it after a '-' or '_'.
 std::optional<std::string> only_one_with_part(std::string_view word,
                                               const std::vector<std::string>& candidates) {
@@ -232,7 +226,11 @@ std::string format_real(double value) {
   return std::string(buffer, result.ptr);
 }
 
-std::string format_fixed(double value, int digits) { return printf_string("%.*f", digits, value); }
+std::string format_fixed(double value, int digits) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
+  return buffer;
+}
 
 std::string format_duration(double seconds) {
   const auto total = static_cast<long long>(std::max(0.0, std::round(seconds)));

@@ -8,6 +8,7 @@
 #include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -44,12 +45,7 @@ ConsoleSink::ConsoleSink(ConsoleSettings settings)
 }
 
 ConsoleSink::~ConsoleSink() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  stop_and_join(thread_, mutex_, changed_, stopping_);
   if (settings_.progress == ProgressStyle::kLive) clear_live_line();
   print_epoch();  // a run that stops before the evaluation
 }

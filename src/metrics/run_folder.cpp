@@ -48,12 +48,6 @@ Json read_json(const std::string& path) {
   return json.is_object() ? json : Json(nullptr);
 }
 
-void remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    throw IoError(path + ": cannot be removed: " + errno_text());
-  }
-}
-
 // Data set names come from a file; only these characters reach a path.
 std::string as_file_name(std::string name) {
   std::replace_if(
@@ -272,9 +266,9 @@ void RunFolder::supersede_results_after(const ResumePoint& point, Superseded& as
     move(summary_path(), "summary.json");
     move(report_path(), "report.html");
   } else {
-    remove_file(summary_path());
+    remove_if_there(summary_path());
     sync_folder(path_);  // a power failure must not restore the summary
-    remove_file(report_path());
+    remove_if_there(report_path());
   }
   const bool is_true_still = number_of(read_json(evaluation_path()), "step") <= step;
   if (!is_true_still) move(evaluation_path(), "evaluation.json");

@@ -19,6 +19,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -109,12 +110,7 @@ class RunLock::Heartbeat {
   }
 
   ~Heartbeat() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+    stop_and_join(thread_, mutex_, changed_, stopping_);
     if (record_.process == ::getpid()) release();
   }
 

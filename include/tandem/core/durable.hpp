@@ -19,6 +19,7 @@ std::vector<std::string> make_folders_durably(const std::string& path);
 // Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
 // place of the name where the file system has no hard links.
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});
+void remove_if_there(const std::string& path);
 // Renames a file, even to another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
 // Whether both files exist and hold the same bytes. `touch` is called as they are read.

@@ -24,8 +24,8 @@ enum class ExitCode : int {
   kStopped = 75,
   kDisagreement = 78,
   kStalled = 124,
-  kSignalBase = 128,  // 128 + n: ended by signal n
 };
+constexpr int kSignalBase = 128;  // exit code 128 + n: ended by signal n
 
 class Error : public std::runtime_error {
  public:

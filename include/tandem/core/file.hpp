@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/core/digest.hpp"
 #include "tandem/core/touch.hpp"
 
 namespace tandem {
@@ -64,9 +63,8 @@ bool output_exists(const std::string& path);
 bool is_regular_file(const std::string& path);  // or a link to one
 // The paths of a folder's entries, unordered; empty if there is no such folder.
 std::vector<std::string> list_folder(const std::string& path);
-// SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
-std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {},
-                           const Touch& touch = {});
+// SHA-256 of a file's bytes from `offset` to its end.
+std::string sha256_of_file(const File& file, std::uint64_t offset = 0, const Touch& touch = {});
 
 // ".NAME.tmp.HOST.PID" beside `path`, which remove_temporaries() knows.
 std::string temporary_name(const std::string& path);

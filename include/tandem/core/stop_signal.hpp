@@ -34,10 +34,8 @@ struct StopNotice {
 
 class StopSignal {
  public:
-  // `announces`: prints the first signal on standard error.
-  explicit StopSignal(bool announces = false);
   // The descriptor must stay open while the object exists.
-  explicit StopSignal(const StopNotice& notice);
+  explicit StopSignal(const StopNotice& notice = {});
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;

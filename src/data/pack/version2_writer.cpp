@@ -9,6 +9,7 @@
 #include "data/packed/packed_catalog.hpp"
 #include "data/packed/user_block.hpp"
 #include "hdf5_output.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/thread.hpp"
 

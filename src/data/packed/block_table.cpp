@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "data/files/byte_stream.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::data {

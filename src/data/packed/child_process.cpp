@@ -169,7 +169,7 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
     throw DataError(path + ": it claims more than a file of its size can hold" + kAdvice);
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-    throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + SIGKILL),
+    throw Error(ExitCode{kSignalBase + SIGKILL},
                 path +
                     ": the process that parses it was killed, as by the system when memory runs "
                     "out; start again");

@@ -79,7 +79,7 @@ bool is_unsealed(const File& file) {
 }
 
 FileProof prove_file(const File& file, const Touch& touch) {
-  if (is_unsealed(file)) return {false, sha256_of_file(file, 0, {}, touch), {}};
+  if (is_unsealed(file)) return {false, sha256_of_file(file, 0, touch), {}};
   const std::string block = read_at(file, 0, kUserBlockBytes);
   const bool has_signature =
       read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
@@ -100,7 +100,7 @@ FileProof prove_file(const File& file, const Touch& touch) {
                    std::to_string(kUserBlockBytes + stated.length));
   }
   if (stated.version == 2) return prove_blocks(file, stated, touch);
-  const std::string found = sha256_of_file(file, kUserBlockBytes, {}, touch);
+  const std::string found = sha256_of_file(file, kUserBlockBytes, touch);
   if (found != stated.sha256) {
     fail(file, "is damaged: the SHA-256 from offset 512 on is " + found + ", its header states " +
                    stated.sha256);

@@ -1,9 +1,6 @@
 #include "tandem/train/checkpoint_store.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -189,10 +186,8 @@ void CheckpointStore::rotate(KeepRules keep, std::uint64_t written) const {
   const std::vector<std::uint64_t> all = steps();
   for (std::size_t i = keep.last; i < all.size(); ++i) {
     const bool is_needed = all[i] == written || all[i] == best_due_;
-    if (is_needed || (keep.every > 0 && all[i] % keep.every == 0)) continue;
-    if (::unlink(path_of(all[i]).c_str()) != 0 && errno != ENOENT) {
-      throw IoError(path_of(all[i]) + ": cannot be removed: " + errno_text());
-    }
+    const bool is_kept = is_needed || (keep.every > 0 && all[i] % keep.every == 0);
+    if (!is_kept) remove_if_there(path_of(all[i]));
   }
 }
 

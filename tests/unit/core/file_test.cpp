@@ -81,7 +81,7 @@ TEST(Sha256OfFile, TellsThatItAdvances) {
   const TempDir folder;
   write_file_atomically(folder / "a", std::string((3 << 20) + 5, 'x'));
   int touches = 0;
-  sha256_of_file(File::open_for_reading(folder / "a"), 0, {}, [&] { ++touches; });
+  sha256_of_file(File::open_for_reading(folder / "a"), 0, [&] { ++touches; });
   EXPECT_EQ(touches, 4) << "one for each MiB, or a part of one";
 }
 

@@ -182,7 +182,7 @@ TEST(LiveLine, KeepsItsOrderWithLinesOnStandardOutput) {
 
 TEST(LiveLine, GoesBeforeASignalIsAnnounced) {
   const auto interrupt = [] {
-    const StopSignal stop(true);
+    const StopSignal stop(StopNotice{STDERR_FILENO, 0, 0});
     std::raise(SIGINT);
   };
   const std::string words =

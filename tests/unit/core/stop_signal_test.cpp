@@ -39,7 +39,7 @@ TEST(StopSignal, StartsAnewAndExistsOnce) {
 }
 
 TEST(StopSignal, IsNoNewsToAProcessThatEndsTheJobItself) {
-  const StopSignal stop(true);
+  const StopSignal stop(StopNotice{STDERR_FILENO, 0, 0});
   StopSignal::announce_no_more();
   ::testing::internal::CaptureStderr();
   std::raise(SIGTERM);
@@ -60,7 +60,7 @@ TEST(StopSignal, DoesNotWaitForAReaderOfItsAnnouncement) {
   if (child == 0) {
     ::alarm(20);
     ::dup2(ends[1], STDERR_FILENO);
-    const StopSignal stop(true);
+    const StopSignal stop(StopNotice{STDERR_FILENO, 0, 0});
     std::raise(SIGTERM);
     ::_exit(StopSignal::received() == SIGTERM ? 0 : 1);
   }

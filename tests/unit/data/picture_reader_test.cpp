@@ -17,6 +17,7 @@
 #include "data_fixtures.hpp"
 #include "encoded_pictures.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/picture_blocks.hpp"
