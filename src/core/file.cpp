@@ -16,7 +16,6 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/host.hpp"
 
 namespace tandem {
 namespace {
@@ -227,7 +226,7 @@ std::string sha256_of_file(const File& file, std::uint64_t offset, const Touch& 
 
 std::string temporary_name(const std::string& path) {
   return folder_of(path) + "/." + std::filesystem::path(path).filename().string() + ".tmp." +
-         kernel_host_name() + "." + std::to_string(::getpid());
+         maker_prefix() + std::to_string(::getpid());
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "") {

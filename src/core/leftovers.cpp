@@ -1,5 +1,6 @@
 #include "leftovers.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr char kMark[] = ".tmp.";
 
 bool is_number(const std::string& text) { return is_digits(text) && text.size() <= 9; }
 
-// ".NAME.tmp.HOST.PID", optionally followed by ".N"; HOST may contain dots and numbers.
+// ".NAME.tmp.HOST.NAMESPACE.PID", optionally followed by ".N"; HOST may contain dots and numbers.
 struct TemporaryName {
   std::string name;
   std::string maker;  // the text after kMark
@@ -32,14 +33,14 @@ struct TemporaryName {
     const std::size_t mark = file.rfind(kMark);
     if (file.front() != '.' || mark == std::string::npos || mark < 2) return std::nullopt;
     const std::string maker = file.substr(mark + std::strlen(kMark));
-    // The last part is a number, even in names of old programs, which have no HOST.
+    // The last part is a number, even in names of old programs, which may have nothing else.
     if (!is_number(maker.substr(maker.rfind('.') + 1))) return std::nullopt;
     return TemporaryName{file.substr(1, mark - 1), maker};
   }
 
-  // Whether it was made by a process of this host that has ended.
+  // Whether it was made by a process of this PID namespace that has ended.
   bool is_orphan() const {
-    const std::string here = kernel_host_name() + ".";
+    const std::string here = maker_prefix();
     if (!begins_with(maker, here)) return false;
     const std::size_t end = std::min(maker.find('.', here.size()), maker.size());
     const std::string process = maker.substr(here.size(), end - here.size());
@@ -58,6 +59,12 @@ bool is_written_by_runs(const std::string& name) {
 }
 
 }  // namespace
+
+std::string maker_prefix() {
+  struct stat status {};
+  ::stat("/proc/self/ns/pid", &status);  // 0 if the kernel has no answer
+  return kernel_host_name() + "." + std::to_string(status.st_ino) + ".";
+}
 
 void remove_orphans(const std::string& folder, const std::string& name) {
   std::error_code error;  // ignored: a folder that cannot be listed may still be writable

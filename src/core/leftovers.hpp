@@ -5,8 +5,11 @@
 
 namespace tandem {
 
-// Removes temporary files for `name` in `folder` whose process ran on this host and has ended; they
-// may be large.
+// "HOST.NAMESPACE.": where this process's PID is known. Containers may share a host name.
+std::string maker_prefix();
+
+// Removes temporary files for `name` in `folder` whose process ran in this PID namespace and has
+// ended; they may be large.
 void remove_orphans(const std::string& folder, const std::string& name);
 
 }  // namespace tandem

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,9 +18,12 @@ std::string dead_process() {
   return std::to_string(child);
 }
 
-TEST(AtomicFile, RemovesWhatKilledProcessesOfThisHostLeftOfItsName) {
+TEST(AtomicFile, RemovesWhatKilledProcessesOfThisPidNamespaceLeftOfItsName) {
   const testing::TempDir folder;
-  const std::string here = kernel_host_name();
+  const std::string host = kernel_host_name();
+  struct stat space {};
+  ASSERT_EQ(::stat("/proc/self/ns/pid", &space), 0);
+  const std::string here = host + "." + std::to_string(space.st_ino);
   const std::string dead = dead_process();
   const auto left_by = [&](const std::string& maker) { return folder / (".out.h5.tmp." + maker); };
   for (const std::string& maker : {here + "." + dead, here + "." + dead + ".7"}) {
@@ -27,6 +31,7 @@ TEST(AtomicFile, RemovesWhatKilledProcessesOfThisHostLeftOfItsName) {
   }
   const std::string kept[] = {left_by(here + "." + std::to_string(::getppid())),
                               left_by("not-" + here + "." + dead), left_by("keep"),
+                              left_by(host + "." + std::to_string(space.st_ino + 1) + "." + dead),
                               folder / (".other.h5.tmp." + here + "." + dead)};
   for (const std::string& path : kept) write_file_atomically(path, "half");
   write_file_atomically(folder / "out.h5", "whole");
