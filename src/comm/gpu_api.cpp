@@ -74,8 +74,8 @@ std::string describe_failure(const GpuApi& api, cudaError_t result, const char* 
 
 std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t result,
                              const char* call) {
-  const char* last_words = api.ncclGetLastError(comm);
-  const std::string details = trim(last_words == nullptr ? "" : last_words);
+  const char* last_error = api.ncclGetLastError(comm);
+  const std::string details = trim(last_error == nullptr ? "" : last_error);
   return std::string(call) + " failed: " + api.ncclGetErrorString(result) +
          (details.empty() ? "" : " (" + details + ")") +
          "; another rank may have printed the reason; NCCL_DEBUG=WARN prints more";

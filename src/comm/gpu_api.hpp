@@ -21,7 +21,7 @@
 #define TANDEM_NCCL_FUNCTIONS(each)                                                          \
   each(ncclGetErrorString) each(ncclGetLastError) each(ncclGetVersion) each(ncclGetUniqueId) \
       each(ncclCommInitRankConfig) each(ncclCommGetAsyncError) each(ncclCommDestroy)         \
-          each(ncclCommAbort) each(ncclAllReduce) each(ncclBroadcast)
+          each(ncclCommAbort) each(ncclAllReduce)
 
 namespace tandem::comm {
 

@@ -49,7 +49,7 @@ int MpiCommunicator::size() const { return handle_->size; }
 bool MpiCommunicator::is_test_thread_safe() const { return Runtime::allows_threads(); }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
-void MpiCommunicator::do_all_reduce(Buffer values, Reduction op) {
+void MpiCommunicator::do_all_reduce_by(Reduction op, Buffer values) {
   const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return;  // one rank's sum is what it has
   for_each_piece(values, piece_, [&](void* at, int n) {

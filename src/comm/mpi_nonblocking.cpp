@@ -19,16 +19,7 @@ constexpr int kFirstTag = 1;
 class RequestGroup final : public Request {
  public:
   explicit RequestGroup(std::vector<std::unique_ptr<Request>> all) : all_(std::move(all)) {}
-  void wait() override {
-    while (!test()) {
-    }
-  }
-  // Tests all of them, because each advances only in its own test().
-  bool test() override {
-    bool are_done = true;
-    for (const auto& each : all_) are_done = each->test() && are_done;
-    return are_done;
-  }
+  bool test() override { return test_all(all_); }
 
  private:
   std::vector<std::unique_ptr<Request>> all_;

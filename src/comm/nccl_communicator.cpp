@@ -36,18 +36,6 @@ ncclDataType_t nccl_type(DataType type) {
   return ncclNumTypes;
 }
 
-ncclRedOp_t nccl_op(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::kSum:
-      return ncclSum;
-    case Reduction::kMin:
-      return ncclMin;
-    case Reduction::kMax:
-      return ncclMax;
-  }
-  return ncclNumOps;
-}
-
 }  // namespace
 
 // The collectives' own stream on the GPU, and its order with the compute stream, which is kept by
@@ -107,7 +95,7 @@ class NcclCommunicator::Stream {
     check(api_->cudaEventRecord(done, stream_), "cudaEventRecord");
     return done;
   }
-  cudaEvent_t iall_reduce(Buffer values, Reduction op);
+  cudaEvent_t iall_reduce(Buffer values);
   cudaError_t let_compute_wait(cudaEvent_t done) {
     return api_->cudaStreamWaitEvent(compute(), done, 0);
   }
@@ -216,28 +204,19 @@ int NcclCommunicator::rank() const { return stream_->rank(); }
 int NcclCommunicator::size() const { return stream_->size(); }
 void NcclCommunicator::check() { stream_->handle().check(); }
 
-cudaEvent_t NcclCommunicator::Stream::iall_reduce(Buffer values, Reduction op) {
+cudaEvent_t NcclCommunicator::Stream::iall_reduce(Buffer values) {
   return start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-    return api.ncclAllReduce(values.data, values.data, values.size, nccl_type(values.type),
-                             nccl_op(op), comm, stream);
+    return api.ncclAllReduce(values.data, values.data, values.size, nccl_type(values.type), ncclSum,
+                             comm, stream);
   });
 }
 
-void NcclCommunicator::do_all_reduce(Buffer values, Reduction op) {
-  InFlight(*stream_, stream_->iall_reduce(values, op)).wait();
+void NcclCommunicator::do_all_reduce(Buffer values) {
+  InFlight(*stream_, stream_->iall_reduce(values)).wait();
 }
 
 std::unique_ptr<Request> NcclCommunicator::do_iall_reduce(Buffer values) {
-  return std::make_unique<InFlight>(*stream_, stream_->iall_reduce(values, Reduction::kSum));
-}
-
-void NcclCommunicator::do_broadcast(Buffer values, int root) {
-  const cudaEvent_t done =
-      stream_->start("ncclBroadcast", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-        return api.ncclBroadcast(values.data, values.data, values.bytes(), ncclUint8, root, comm,
-                                 stream);
-      });
-  InFlight(*stream_, done).wait();
+  return std::make_unique<InFlight>(*stream_, stream_->iall_reduce(values));
 }
 
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings& settings) {

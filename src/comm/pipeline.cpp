@@ -19,10 +19,6 @@ class Pipeline::InFlight final : public Request {
       // A destructor must not throw; MPI reports the error at its next call.
     }
   }
-  void wait() override {
-    while (!test()) {
-    }
-  }
   bool test() override {
     if (!exchange_->is_done()) pipeline_.advance();
     return exchange_->is_done();

@@ -29,10 +29,10 @@ class Delayed final : public comm::ForwardingCollectives {
   std::string name() const override { return "delayed"; }
 
  private:
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override {
+  void do_all_reduce(comm::Buffer values) override {
     constexpr std::size_t kLarge = 1 << 20;  // floats
     if (slow_ == Slow::kLargeOnes && values.size > kLarge) std::this_thread::sleep_for(kSlowLarge);
-    inner().all_reduce(values, op);
+    inner().all_reduce(values);
   }
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
     if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlowStarted);

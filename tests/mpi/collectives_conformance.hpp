@@ -9,10 +9,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/bfloat16.hpp"
-#include "tandem/comm/collectives.hpp"
+#include "tandem/comm/communicator.hpp"
 
 namespace tandem::comm {
 
@@ -20,6 +21,15 @@ template <typename SubjectType, typename ValueType>
 struct Case {
   using Subject = SubjectType;
   using Value = ValueType;
+};
+
+template <typename T>
+struct HostMemory {
+  template <typename Subject>
+  HostMemory(Subject&, std::vector<T> initial) : values(std::move(initial)) {}
+  Span<T> span() { return Span<T>(values); }
+  const std::vector<T>& read() const { return values; }
+  std::vector<T> values;
 };
 
 template <typename T>
@@ -44,7 +54,8 @@ inline std::vector<int> numbers_of_rank(std::size_t count, int rank) {
   return numbers;
 }
 
-inline std::vector<int> numbers_of_all(std::size_t count, int size, Reduction reduction) {
+inline std::vector<int> numbers_of_all(std::size_t count, int size,
+                                       Reduction reduction = Reduction::kSum) {
   std::vector<int> result = numbers_of_rank(count, 0);
   for (int rank = 1; rank < size; ++rank) {
     const std::vector<int> other = numbers_of_rank(count, rank);
@@ -86,9 +97,7 @@ class Conformance : public ::testing::Test {
   Memory mine(std::size_t size) {
     return Memory(subject_, from_numbers<Value>(numbers_of_rank(size, collectives().rank())));
   }
-  std::vector<int> expected(std::size_t size, Reduction reduction = Reduction::kSum) {
-    return numbers_of_all(size, collectives().size(), reduction);
-  }
+  std::vector<int> expected(std::size_t size) { return numbers_of_all(size, collectives().size()); }
 
  private:
   Subject subject_;
@@ -104,13 +113,11 @@ struct CaseNumber {
 
 TYPED_TEST_SUITE_P(Conformance);
 
-TYPED_TEST_P(Conformance, AllReduceSumsMinsAndMaxes) {
+TYPED_TEST_P(Conformance, AllReduceSums) {
   for (const std::size_t size : kSizes) {
-    for (const Reduction reduction : {Reduction::kSum, Reduction::kMin, Reduction::kMax}) {
-      auto memory = this->mine(size);
-      this->collectives().all_reduce(memory.span(), reduction);
-      EXPECT_EQ(to_numbers(memory.read()), this->expected(size, reduction)) << size;
-    }
+    auto memory = this->mine(size);
+    this->collectives().all_reduce(memory.span());
+    EXPECT_EQ(to_numbers(memory.read()), this->expected(size)) << size;
   }
 }
 
@@ -136,18 +143,7 @@ TYPED_TEST_P(Conformance, APendingThatIsDroppedHasFinished) {
   EXPECT_EQ(to_numbers(memory.read()), this->expected(1001));
 }
 
-TYPED_TEST_P(Conformance, BroadcastComesFromTheRoot) {
-  for (const int root : {0, this->collectives().size() - 1}) {
-    for (const std::size_t size : kSizes) {
-      auto memory = this->mine(size);
-      this->collectives().broadcast(memory.span(), root);
-      EXPECT_EQ(to_numbers(memory.read()), numbers_of_rank(size, root)) << size;
-    }
-  }
-}
-
-REGISTER_TYPED_TEST_SUITE_P(Conformance, AllReduceSumsMinsAndMaxes,
-                            StartedSumsFinishInAnyInterleaving, APendingThatIsDroppedHasFinished,
-                            BroadcastComesFromTheRoot);
+REGISTER_TYPED_TEST_SUITE_P(Conformance, AllReduceSums, StartedSumsFinishInAnyInterleaving,
+                            APendingThatIsDroppedHasFinished);
 
 }  // namespace tandem::comm

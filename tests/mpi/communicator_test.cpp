@@ -10,15 +10,6 @@
 namespace tandem::comm {
 namespace {
 
-template <typename T>
-struct HostMemory {
-  template <typename Subject>
-  HostMemory(Subject&, std::vector<T> initial) : values(std::move(initial)) {}
-  Span<T> span() { return Span<T>(values); }
-  const std::vector<T>& read() const { return values; }
-  std::vector<T> values;
-};
-
 struct World {
   template <typename T>
   using Memory = HostMemory<T>;
@@ -39,15 +30,46 @@ using MpiCases =
                      Case<World, std::uint64_t>, Case<Self, float>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, Conformance, MpiCases, CaseNumber);
 
+template <typename T>
+void expect_least_and_most_of_all() {
+  auto comm = MpiCommunicator::world();
+  comm.set_piece(kPiece);
+  for (const std::size_t size : kSizes) {
+    for (const Reduction reduction : {Reduction::kMin, Reduction::kMax}) {
+      auto values = from_numbers<T>(numbers_of_rank(size, comm.rank()));
+      comm.all_reduce(Span<T>(values), reduction);
+      EXPECT_EQ(to_numbers(values), numbers_of_all(size, comm.size(), reduction)) << size;
+    }
+  }
+}
+
+TEST(Communicator, AllReduceFindsTheLeastAndTheMost) {
+  expect_least_and_most_of_all<float>();
+  expect_least_and_most_of_all<double>();
+  expect_least_and_most_of_all<std::int64_t>();
+  expect_least_and_most_of_all<std::uint64_t>();
+}
+
+TEST(Communicator, BroadcastComesFromTheRoot) {
+  auto comm = MpiCommunicator::world();
+  comm.set_piece(kPiece);
+  for (const int root : {0, comm.size() - 1}) {
+    for (const std::size_t size : kSizes) {
+      auto values = from_numbers<double>(numbers_of_rank(size, comm.rank()));
+      comm.broadcast(Span<double>(values), root);
+      EXPECT_EQ(to_numbers(values), numbers_of_rank(size, root)) << size;
+    }
+  }
+}
+
 TEST(Communicator, ReduceFillsRankZeroAlone) {
   auto comm = MpiCommunicator::world();
   comm.set_piece(kPiece);
   const auto mine = from_numbers<double>(numbers_of_rank(201, comm.rank()));
   auto values = mine;
   comm.reduce(Span<double>(values));
-  EXPECT_EQ(values, comm.rank() == 0
-                        ? from_numbers<double>(numbers_of_all(201, comm.size(), Reduction::kSum))
-                        : mine);
+  EXPECT_EQ(values,
+            comm.rank() == 0 ? from_numbers<double>(numbers_of_all(201, comm.size())) : mine);
 }
 
 TEST(Communicator, AStartedReduceFillsRankZero) {
@@ -56,7 +78,7 @@ TEST(Communicator, AStartedReduceFillsRankZero) {
   auto values = from_numbers<float>(numbers_of_rank(201, comm.rank()));
   comm.ireduce(Span<float>(values))->wait();
   if (comm.rank() == 0) {
-    EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size(), Reduction::kSum));
+    EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size()));
   }
 }
 
@@ -88,8 +110,7 @@ TEST(Communicator, StartedSumsOfAnySizeAreThoseOfAllAlongAnyRoute) {
     }
     for (const auto& each : requests) each->wait();
     for (const auto& each : values) {
-      EXPECT_EQ(to_numbers(each), numbers_of_all(each.size(), comm.size(), Reduction::kSum))
-          << each.size();
+      EXPECT_EQ(to_numbers(each), numbers_of_all(each.size(), comm.size())) << each.size();
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/replicate.hpp"
+#include "tandem/train/snapshot.hpp"
 
 namespace tandem::train {
 namespace {
@@ -52,6 +53,20 @@ class DriftCheck : public ::testing::Test {
   ParameterArena arena_{*network_, true};
   std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
 };
+
+TEST_F(DriftCheck, ABroadcastStateIsRankZerosOnEveryRank) {
+  const auto mine = static_cast<float>(world_.rank() + 1);
+  const torch::Tensor buffer = network_->register_buffer("mean", torch::full({3}, mine));
+  const auto filled = [&] {
+    std::vector<torch::Tensor> all{arena_.flat_values(), buffer};
+    for (const StateArray& each : optimizer_->state()) all.push_back(each.values);
+    return all;
+  };
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor each : filled()) each.fill_(mine);
+  broadcast_state(world_, *network_, arena_, *optimizer_);
+  for (const torch::Tensor& each : filled()) EXPECT_TRUE(each.eq(1).all().item<bool>());
+}
 
 TEST_F(DriftCheck, EqualRanksPass) {
   EXPECT_NO_THROW(require_equal_state(world_, arena_, *optimizer_));

@@ -29,9 +29,9 @@ class SlowLink final : public comm::ForwardingCollectives {
   std::string name() const override { return "slow"; }
 
  private:
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override {
+  void do_all_reduce(comm::Buffer values) override {
     std::this_thread::sleep_for(kDelay);
-    inner().all_reduce(values, op);
+    inner().all_reduce(values);
   }
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
     std::this_thread::sleep_for(kDelay);

@@ -131,7 +131,7 @@ TEST_F(NcclFaults, ACollectiveThatFailsIsNamed) {
             0U);
   stand_in().faults.returns = {{"cudaStreamWaitEvent", cudaErrorLaunchFailure}};
   EXPECT_EQ(failure_of([&] {
-              subject_.nccl->broadcast(memory.span());
+              subject_.nccl->all_reduce(memory.span());
             }).rfind(gpu() + "cudaStreamWaitEvent failed: ", 0),
             0U);
   stand_in().faults.returns.clear();

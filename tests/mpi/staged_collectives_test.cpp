@@ -12,12 +12,7 @@ namespace {
 
 struct Staged {
   template <typename T>
-  struct Memory {
-    Memory(Staged&, std::vector<T> initial) : values(std::move(initial)) {}
-    Span<T> span() { return Span<T>(values); }
-    const std::vector<T>& read() const { return values; }
-    std::vector<T> values;
-  };
+  using Memory = HostMemory<T>;
   Staged() { mpi.set_piece(kPiece); }
   Collectives& collectives() { return staged; }
   MpiCommunicator mpi = MpiCommunicator::world();

@@ -19,15 +19,13 @@ namespace {
 constexpr auto kBetweenLooks = std::chrono::microseconds(100);
 
 template <typename T>
-void reduce(const std::vector<char>& all, int ranks, void* out, std::size_t count, ncclRedOp_t op) {
+void add_up(const std::vector<char>& all, int ranks, void* out, std::size_t count) {
   std::vector<T> values(count * static_cast<std::size_t>(ranks));
   std::copy(all.begin(), all.end(), reinterpret_cast<char*>(values.data()));
   for (std::size_t i = 0; i < count; ++i) {
     T result = values[i];
     for (std::size_t at = i + count; at < values.size(); at += count) {
-      if (op == ncclSum) result = result + values[at];
-      if (op == ncclMin) result = std::min(result, values[at]);
-      if (op == ncclMax) result = std::max(result, values[at]);
+      result = result + values[at];
     }
     static_cast<T*>(out)[i] = result;
   }
@@ -185,22 +183,15 @@ ncclResult_t enqueue(const char* name, ncclComm_t comm, cudaStream_t stream, con
 
 ncclResult_t all_reduce(const void* in, void* out, std::size_t count, ncclDataType_t type,
                         ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  if (op != ncclSum) return ncclInvalidArgument;
   return enqueue("ncclAllReduce", comm, stream, in, count * bytes_of(type),
                  [=, ranks = comm->size](const std::vector<char>& all) {
-                   if (type == ncclBfloat16) reduce<comm::Bfloat16>(all, ranks, out, count, op);
-                   if (type == ncclFloat32) reduce<float>(all, ranks, out, count, op);
-                   if (type == ncclFloat64) reduce<double>(all, ranks, out, count, op);
-                   if (type == ncclInt64) reduce<std::int64_t>(all, ranks, out, count, op);
-                   if (type == ncclUint64) reduce<std::uint64_t>(all, ranks, out, count, op);
+                   if (type == ncclBfloat16) add_up<comm::Bfloat16>(all, ranks, out, count);
+                   if (type == ncclFloat32) add_up<float>(all, ranks, out, count);
+                   if (type == ncclFloat64) add_up<double>(all, ranks, out, count);
+                   if (type == ncclInt64) add_up<std::int64_t>(all, ranks, out, count);
+                   if (type == ncclUint64) add_up<std::uint64_t>(all, ranks, out, count);
                  });
-}
-
-ncclResult_t broadcast(const void* in, void* out, std::size_t count, ncclDataType_t type, int root,
-                       ncclComm_t comm, cudaStream_t stream) {
-  const std::size_t bytes = count * bytes_of(type);
-  return enqueue("ncclBroadcast", comm, stream, in, bytes, [=](const std::vector<char>& all) {
-    std::copy_n(all.begin() + root * std::ptrdiff_t(bytes), bytes, static_cast<char*>(out));
-  });
 }
 
 ncclResult_t connect(ncclComm& comm, ncclUniqueId id) {
@@ -325,7 +316,6 @@ comm::GpuApi make_api() {
   api.ncclCommDestroy = destroy;
   api.ncclCommAbort = abort;
   api.ncclAllReduce = all_reduce;
-  api.ncclBroadcast = broadcast;
   return api;
 }
 

@@ -1,4 +1,4 @@
-// The collectives that exchange gradients and weights, in host memory (mpi) or GPU memory (nccl).
+// The collectives that sum gradients, in host memory (mpi) or GPU memory (nccl).
 // Every rank must issue the same calls in the same order with the same sizes, on one thread. The
 // caller owns the buffers, which must live until the call, or its Request, completes. Throws
 // InternalError naming the failed call, on a GPU UnavailableError naming the GPU too.
@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tandem/core/span.hpp"
 
@@ -35,9 +36,6 @@ constexpr std::size_t bytes_of_type(DataType type) {
       return 8;
   }
 }
-// There is no mean: ranks have different shares of the global batch, so each scales its own sum.
-enum class Reduction { kSum, kMin, kMax };
-
 // Address, count and type at run time, like the buffer arguments of MPI.
 struct Buffer {
   Buffer(Span<std::uint8_t> bytes) : Buffer(bytes.data(), bytes.size(), DataType::kByte) {}
@@ -72,10 +70,20 @@ class Request {
   virtual ~Request() = default;
   // On return the result is in the buffer (on a GPU: for work queued on the compute stream
   // afterwards).
-  virtual void wait() = 0;
+  virtual void wait() {
+    while (!test()) {
+    }
+  }
   // Makes progress; true once the result is in the buffer.
   virtual bool test() = 0;
 };
+
+// Tests each, because a Request may advance in its own test() only. True once all are complete.
+inline bool test_all(const std::vector<std::unique_ptr<Request>>& requests) {
+  bool are_complete = true;
+  for (const auto& each : requests) are_complete = each->test() && are_complete;
+  return are_complete;
+}
 
 class Collectives {
  public:
@@ -91,13 +99,11 @@ class Collectives {
   // thread at a time.
   virtual bool is_test_thread_safe() const { return false; }
 
-  // In place: every rank ends with the same bits.
-  void all_reduce(Buffer values, Reduction reduction = Reduction::kSum) {
-    do_all_reduce(values, reduction);
-  }
-  // Non-blocking all_reduce() with kSum.
+  // The sum, in place: every rank ends with the same bits. There is no mean: ranks have different
+  // shares of the global batch, so each scales its own sum.
+  void all_reduce(Buffer values) { do_all_reduce(values); }
+  // Non-blocking all_reduce().
   std::unique_ptr<Request> iall_reduce(Buffer values) { return do_iall_reduce(values); }
-  void broadcast(Buffer values, int root = 0) { do_broadcast(values, root); }
   // Clears the error feedback. Call it after all-reduces that were made for measurement only. Does
   // nothing if sums are not rounded.
   virtual void reset_error_feedback() {}
@@ -106,9 +112,8 @@ class Collectives {
   virtual void check() {}
 
  private:
-  virtual void do_all_reduce(Buffer values, Reduction op) = 0;
+  virtual void do_all_reduce(Buffer values) = 0;
   virtual std::unique_ptr<Request> do_iall_reduce(Buffer values) = 0;
-  virtual void do_broadcast(Buffer values, int root) = 0;
 };
 
 }  // namespace tandem::comm

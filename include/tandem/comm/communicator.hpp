@@ -17,8 +17,13 @@
 
 namespace tandem::comm {
 
+enum class Reduction { kSum, kMin, kMax };
+
 class Communicator : public Collectives {
  public:
+  using Collectives::all_reduce;
+  void all_reduce(Buffer values, Reduction reduction) { do_all_reduce_by(reduction, values); }
+  void broadcast(Buffer values, int root = 0) { do_broadcast(values, root); }
   // In place on rank 0; values of other ranks are unchanged.
   void reduce(Buffer values, Reduction reduction = Reduction::kSum) {
     do_reduce(values, reduction);
@@ -79,6 +84,9 @@ class Communicator : public Collectives {
     do_gather(mine.data(), all.data(), bytes_of);
     return all;
   }
+  void do_all_reduce(Buffer values) final { do_all_reduce_by(Reduction::kSum, values); }
+  virtual void do_all_reduce_by(Reduction op, Buffer values) = 0;
+  virtual void do_broadcast(Buffer values, int root) = 0;
   virtual void do_reduce(Buffer values, Reduction op) = 0;
   virtual std::unique_ptr<Request> do_ireduce(Buffer values) = 0;
   virtual std::unique_ptr<Request> do_ibroadcast(Buffer values) = 0;

@@ -19,11 +19,10 @@ class ForwardingCollectives : public Collectives {
 
  protected:
   Collectives& inner() const { return inner_; }
-  void do_all_reduce(Buffer values, Reduction op) override { inner_.all_reduce(values, op); }
+  void do_all_reduce(Buffer values) override { inner_.all_reduce(values); }
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
     return inner_.iall_reduce(values);
   }
-  void do_broadcast(Buffer values, int root) override { inner_.broadcast(values, root); }
 
  private:
   Collectives& inner_;

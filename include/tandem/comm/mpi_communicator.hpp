@@ -22,7 +22,6 @@ class MpiCommunicator final : public Communicator {
  public:
   // Collective. All ranks of the job.
   static MpiCommunicator world();
-  // MPI_COMM_SELF.
   static MpiCommunicator self();
   // Collective. The ranks of this host (MPI_COMM_TYPE_SHARED), in the order of this communicator.
   MpiCommunicator node() const;
@@ -58,7 +57,7 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator(std::unique_ptr<Handle> handle, std::size_t piece);
 
   int next_tag();
-  void do_all_reduce(Buffer values, Reduction op) override;
+  void do_all_reduce_by(Reduction op, Buffer values) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
     return iall_reduce_along(Route::kDirect, values);
   }

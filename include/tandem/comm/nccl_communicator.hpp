@@ -51,9 +51,8 @@ class NcclCommunicator final : public Collectives {
   class Stream;
   class InFlight;
 
-  void do_all_reduce(Buffer values, Reduction op) override;
+  void do_all_reduce(Buffer values) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
-  void do_broadcast(Buffer values, int root) override;
 
   std::unique_ptr<Stream> stream_;
 };

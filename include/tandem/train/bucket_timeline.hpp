@@ -32,9 +32,8 @@ class BucketTimeline final : public comm::Collectives {
   struct CompletedRequest;
   // Called with the last all-reduce of a step, after backward.
   void end_step();
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  void do_all_reduce(comm::Buffer values) override;
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
-  void do_broadcast(comm::Buffer, int) override {}
 
   const int rank_;
   const int size_;

@@ -27,7 +27,7 @@ class DeviceBf16AllReduce final : public comm::ForwardingCollectives {
   torch::Tensor gradients_at(comm::Buffer values) const;
   torch::Tensor round(comm::Buffer values);
 
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  void do_all_reduce(comm::Buffer values) override;
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
 
   const torch::Tensor gradients_;

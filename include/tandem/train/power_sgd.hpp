@@ -64,7 +64,7 @@ class PowerSgdAllReduce final : public comm::ForwardingCollectives {
   void decompress(const Matrix& matrix);
   void add_product(const Matrix& matrix, float factor, float* values) const;
 
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  void do_all_reduce(comm::Buffer values) override;
 
   ParameterArena& arena_;
   const std::size_t rank_;

@@ -52,7 +52,6 @@ class Reducer final : public GradientExchange {
  private:
   struct Hooks;
   void mark_ready(std::size_t slot);
-  void start_ready_buckets();
   void start_bucket(std::size_t bucket);
   // While held, only the calling thread uses comm_ and in_flight_.
   std::unique_lock<std::mutex> hold();

@@ -19,9 +19,8 @@ class StagedCollectives final : public comm::ForwardingCollectives {
   // A copy in page-locked memory, after all that the device was given before.
   torch::Tensor stage(comm::Buffer values) const;
 
-  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  void do_all_reduce(comm::Buffer values) override;
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
-  void do_broadcast(comm::Buffer values, int root) override;
 
   const torch::Device device_;
 };

@@ -80,11 +80,11 @@ void Bf16AllReduce::reduce_own_chunk(Span<float> values, Messages& messages) {
   }
 }
 
-void Bf16AllReduce::do_all_reduce(Buffer values, Reduction op) {
-  if (is_ours(values) && op == Reduction::kSum) {
+void Bf16AllReduce::do_all_reduce(Buffer values) {
+  if (is_ours(values)) {
     start(values.floats())->wait();
   } else {
-    inner().all_reduce(values, op);
+    inner().all_reduce(values);
   }
 }
 

@@ -47,7 +47,7 @@ class Bf16AllReduce final : public ForwardingCollectives {
   std::unique_ptr<Request> start(Span<float> values);
   void reduce_own_chunk(Span<float> values, Messages& messages);
 
-  void do_all_reduce(Buffer values, Reduction op) override;
+  void do_all_reduce(Buffer values) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
 
   const bool is_circulant_;

@@ -27,11 +27,6 @@ ChunkedAllReduce::ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag, MPI_Dat
   TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
 }
 
-void ChunkedAllReduce::wait() {
-  while (!test()) {
-  }
-}
-
 void ChunkedAllReduce::finish() noexcept {
   if (std::exchange(is_finished_, true)) return;
   try {

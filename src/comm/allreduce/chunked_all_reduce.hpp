@@ -45,7 +45,6 @@ class ChunkedAllReduce : public Request {
  public:
   // `type`: MPI's type of the values, for messages and add().
   ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag, MPI_Datatype type);
-  void wait() override;
 
  protected:
   // Waits once, without throwing. Call it in the destructor of each derived class with a test() or

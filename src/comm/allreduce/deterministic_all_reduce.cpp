@@ -14,9 +14,9 @@ std::string DeterministicAllReduce::name() const {
   return floats_ != nullptr ? world_.name() + " in shared memory" : world_.name();
 }
 
-void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
-  if (buffer.type != DataType::kFloat32 || op != Reduction::kSum || buffer.size < kMinFloats) {
-    world_.all_reduce(buffer, op);
+void DeterministicAllReduce::do_all_reduce(Buffer buffer) {
+  if (buffer.type != DataType::kFloat32 || buffer.size < kMinFloats) {
+    world_.all_reduce(buffer);
     return;
   }
   const Span<float> values = buffer.floats();
@@ -30,10 +30,7 @@ void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
       requests.push_back(iall_reduce(piece));
     }
   }
-  // All of them, because each goes on with a call of its own alone.
-  const auto has_ended = [](const std::unique_ptr<Request>& piece) { return piece->test(); };
-  while (std::count_if(requests.begin(), requests.end(), has_ended) <
-         static_cast<std::ptrdiff_t>(requests.size())) {
+  while (!test_all(requests)) {
   }
 }
 

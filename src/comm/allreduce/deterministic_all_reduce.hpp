@@ -31,7 +31,7 @@ class DeterministicAllReduce final : public ForwardingCollectives {
   bool is_test_thread_safe() const override { return world_.is_test_thread_safe(); }
 
  private:
-  void do_all_reduce(Buffer buffer, Reduction op) override;
+  void do_all_reduce(Buffer buffer) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
 
   MpiCommunicator& world_;

@@ -57,8 +57,8 @@ std::unique_ptr<Request> HierarchicalAllReduce::start_shared(Span<float> values)
                           }});
 }
 
-void HierarchicalAllReduce::do_all_reduce(Buffer values, Reduction op) {
-  if (op == Reduction::kSum && is_shared(values)) {
+void HierarchicalAllReduce::do_all_reduce(Buffer values) {
+  if (is_shared(values)) {
     const std::size_t piece = kFloatsPerChunk * static_cast<std::size_t>(chunks_);
     std::vector<std::unique_ptr<Request>> pieces;
     for (std::size_t at = 0; at < values.size; at += piece) {
@@ -69,8 +69,8 @@ void HierarchicalAllReduce::do_all_reduce(Buffer values, Reduction op) {
     return;
   }
   pipeline_.drain();  // at the same place of every rank's program, so that the order is the same
-  up_.reduce(values, op);
-  if (is_leader()) sums_->all_reduce(values, op);
+  up_.reduce(values);
+  if (is_leader()) sums_->all_reduce(values);
   down_.broadcast(values);
 }
 

@@ -40,7 +40,7 @@ class HierarchicalAllReduce final : public ForwardingCollectives {
   bool is_leader() const { return up_.rank() == 0; }
   std::unique_ptr<Request> start_shared(Span<float> values);
 
-  void do_all_reduce(Buffer values, Reduction op) override;
+  void do_all_reduce(Buffer values) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
 
   const std::shared_ptr<SharedFloats> shared_;

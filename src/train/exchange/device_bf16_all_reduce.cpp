@@ -45,9 +45,9 @@ torch::Tensor DeviceBf16AllReduce::round(comm::Buffer values) {
   return rounded;
 }
 
-void DeviceBf16AllReduce::do_all_reduce(comm::Buffer values, comm::Reduction op) {
-  if (!is_ours(values) || op != comm::Reduction::kSum) {
-    inner().all_reduce(values, op);
+void DeviceBf16AllReduce::do_all_reduce(comm::Buffer values) {
+  if (!is_ours(values)) {
+    inner().all_reduce(values);
     return;
   }
   const torch::Tensor rounded = round(values);

@@ -158,11 +158,11 @@ void PowerSgdAllReduce::add_product(const Matrix& matrix, float factor, float* v
   }
 }
 
-void PowerSgdAllReduce::do_all_reduce(comm::Buffer values, comm::Reduction op) {
+void PowerSgdAllReduce::do_all_reduce(comm::Buffer values) {
   const Span<float> gradients = arena_.gradients();
   const bool is_ours = values.data == gradients.data() && values.size == gradients.size();
-  if (!is_ours || op != comm::Reduction::kSum) {
-    inner().all_reduce(values, op);
+  if (!is_ours) {
+    inner().all_reduce(values);
     return;
   }
   for_each_in_parallel(matrices_, [this](const Matrix& each) { compute_p(each); });

@@ -29,13 +29,6 @@ namespace {
 
 constexpr std::size_t kMinPieceBytes = std::size_t{1} << 20;
 
-// True once all are done.
-bool advance_all(const std::vector<std::unique_ptr<comm::Request>>& in_flight) {
-  bool are_done = true;
-  for (const auto& request : in_flight) are_done = request->test() && are_done;
-  return are_done;
-}
-
 }  // namespace
 
 // The accumulators are kept alive here: autograd itself holds them weakly.
@@ -64,7 +57,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
     bucket_of_slot_.insert(bucket_of_slot_.end(), buckets_[bucket].slot_count, bucket);
   }
   if (buckets_.size() > 1 && comm.size() > 1 && comm.is_test_thread_safe()) {
-    progress_.emplace([this] { return advance_all(in_flight_); });
+    progress_.emplace([this] { return comm::test_all(in_flight_); });
   }
   for (std::size_t slot = 0; slot < arena.slots().size(); ++slot) {
     auto accumulator = torch::autograd::impl::grad_accumulator(arena.slots()[slot].parameter);
@@ -110,19 +103,15 @@ void Reducer::mark_ready(std::size_t slot) {
                         " got its gradient twice in one step");
   }
   --slots_missing_[bucket_of_slot_[slot]];
-  if (!comm_.has_async_progress() && !progress_) advance_all(in_flight_);
-  start_ready_buckets();
-}
-
-std::unique_lock<std::mutex> Reducer::hold() {
-  return progress_ ? progress_->hold() : std::unique_lock<std::mutex>();
-}
-
-void Reducer::start_ready_buckets() {
+  if (!comm_.has_async_progress() && !progress_) comm::test_all(in_flight_);
   // The last bucket is complete only when backward is; finish() starts it.
   while (next_bucket_ + 1 < buckets_.size() && slots_missing_[next_bucket_] == 0) {
     start_bucket(next_bucket_++);
   }
+}
+
+std::unique_lock<std::mutex> Reducer::hold() {
+  return progress_ ? progress_->hold() : std::unique_lock<std::mutex>();
 }
 
 void Reducer::start_bucket(std::size_t bucket) {
@@ -155,7 +144,7 @@ void Reducer::finish() {
     for (const auto& request : in_flight_) request->wait();
   } else {
     // In turn: a sum advances only by its own test().
-    while (!advance_all(in_flight_)) {
+    while (!comm::test_all(in_flight_)) {
     }
   }
   in_flight_.clear();

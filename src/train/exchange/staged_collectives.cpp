@@ -25,9 +25,9 @@ torch::Tensor StagedCollectives::stage(comm::Buffer values) const {
   return staged;
 }
 
-void StagedCollectives::do_all_reduce(comm::Buffer values, comm::Reduction op) {
+void StagedCollectives::do_all_reduce(comm::Buffer values) {
   const torch::Tensor staged = stage(values);
-  inner().all_reduce(staged_buffer(staged, values), op);
+  inner().all_reduce(staged_buffer(staged, values));
   const torch::NoGradGuard no_grad;
   on_device(values).copy_(staged);
 }
@@ -37,13 +37,6 @@ std::unique_ptr<comm::Request> StagedCollectives::do_iall_reduce(comm::Buffer va
   auto started = inner().iall_reduce(staged_buffer(staged, values));
   return std::make_unique<RequestWithCopy>(std::move(started), std::move(staged),
                                            on_device(values));
-}
-
-void StagedCollectives::do_broadcast(comm::Buffer values, int root) {
-  const torch::Tensor staged = stage(values);
-  inner().broadcast(staged_buffer(staged, values), root);
-  const torch::NoGradGuard no_grad;
-  on_device(values).copy_(staged);
 }
 
 }  // namespace tandem::train

@@ -8,7 +8,7 @@
 
 namespace tandem::train {
 
-void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
+void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor) {
   if (comm.size() == 1 && !tensor.is_cpu()) return;  // no two copies for nothing
   const torch::NoGradGuard no_grad;
   const torch::Tensor host = on_host(tensor);
@@ -17,13 +17,14 @@ void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
   if (!tensor.is_cpu()) tensor.copy_(host);
 }
 
-void broadcast_array(comm::Collectives& comm, const ParameterArena& arena,
+void broadcast_array(comm::Communicator& comm, const ParameterArena& arena,
                      const torch::Tensor& array) {
   if (arena.host_arrays() == nullptr) return broadcast_tensor(comm, array);
   arena.host_arrays()->broadcast(floats_of(array));
 }
 
-void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network) {
+void broadcast_weights(comm::Communicator& comm, ParameterArena& arena,
+                       torch::nn::Module& network) {
   broadcast_array(comm, arena, arena.flat_values());
   for (const torch::Tensor& parameter : network.parameters()) {
     if (!parameter.requires_grad()) broadcast_tensor(comm, parameter.detach());
@@ -31,7 +32,7 @@ void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn
   broadcast_buffers(comm, network);
 }
 
-void broadcast_buffers(comm::Collectives& comm, torch::nn::Module& network) {
+void broadcast_buffers(comm::Communicator& comm, torch::nn::Module& network) {
   for (const auto& item : network.named_buffers()) {
     const torch::Tensor& buffer = item.value();
     if (!buffer.is_contiguous()) {

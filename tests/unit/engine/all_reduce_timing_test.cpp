@@ -31,7 +31,7 @@ class OwnSums : public testing::LoneCommunicator {
   const float* there = nullptr;
 
  protected:
-  void do_all_reduce(comm::Buffer values, comm::Reduction) override {
+  void do_all_reduce_by(comm::Reduction, comm::Buffer values) override {
     ++count;
     are_all_there = are_all_there && values.data == there;
   }

@@ -187,7 +187,7 @@ class SecondOfTwo final : public testing::LoneCommunicator {
   int rank() const override { return 1; }
 
  protected:
-  void do_all_reduce(comm::Buffer value, comm::Reduction kind) override {
+  void do_all_reduce_by(comm::Reduction kind, comm::Buffer value) override {
     EXPECT_EQ(kind, comm::Reduction::kMax);
     auto* mine = static_cast<std::int64_t*>(value.data);
     *mine = std::max(*mine, first_);
@@ -220,7 +220,7 @@ class Counted final : public testing::LoneCommunicator {
   std::uint64_t agreements = 0;
 
  protected:
-  void do_all_reduce(comm::Buffer, comm::Reduction) override { ++agreements; }
+  void do_all_reduce_by(comm::Reduction, comm::Buffer) override { ++agreements; }
 };
 
 TEST(BoundaryPolicy, AgreesAboutSoOftenAndWhereStepsSaveOrEndAnEpoch) {

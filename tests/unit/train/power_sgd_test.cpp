@@ -23,7 +23,7 @@ class CountingRank final : public testing::LoneCommunicator {
   std::size_t floats = 0;
 
  private:
-  void do_all_reduce(comm::Buffer values, comm::Reduction) override { floats += values.size; }
+  void do_all_reduce_by(comm::Reduction, comm::Buffer values) override { floats += values.size; }
 };
 
 class PowerSgdTest : public ::testing::Test {

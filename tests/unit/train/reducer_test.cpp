@@ -58,7 +58,7 @@ class RecordingCommunicator final : public testing::LoneCommunicator {
   std::vector<std::pair<const float*, std::size_t>> started;
 
  private:
-  void do_all_reduce(comm::Buffer values, comm::Reduction) override {
+  void do_all_reduce_by(comm::Reduction, comm::Buffer values) override {
     started.emplace_back(values.floats().data(), values.size);
   }
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
@@ -171,10 +171,6 @@ class BackgroundCommunicator final : public testing::LoneCommunicator {
   struct Slow final : comm::Request {
     explicit Slow(BackgroundCommunicator& started_by)
         : comm(started_by), left(comm.calls_of_a_sum) {}
-    void wait() override {
-      while (!test()) {
-      }
-    }
     bool test() override {
       const Enter enter(comm);
       ++comm.calls;

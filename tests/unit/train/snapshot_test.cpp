@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "support/lone_communicator.hpp"
 #include "support/snapshot_of.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/registry.hpp"
@@ -72,13 +71,6 @@ TEST_F(SnapshotTest, RefusesWhatIsNotThisOptimizersAndTakesNothing) {
   other = whole;
   other.push_back({optimizer_tensor_name("second_moment", "x"), torch::ones({1}), false});
   EXPECT_NE(refusal(other).find(" tensors of an optimizer were found, "), std::string::npos);
-}
-
-TEST_F(SnapshotTest, IsRankZerosOnEveryRank) {
-  testing::LoneCommunicator lone;
-  const std::vector<model::NamedTensor> before = taken();
-  broadcast_state(lone, *network_, arena_, *optimizer_);
-  expect_equal(taken(), before);
 }
 
 }  // namespace
