@@ -1,7 +1,6 @@
 #include "heartbeat_relay.hpp"
 
 #include <thread>
-#include <utility>
 
 #include "mpi_handle.hpp"
 

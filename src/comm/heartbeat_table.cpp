@@ -19,6 +19,7 @@ struct alignas(64) HeartbeatTable::Row {
   std::atomic<std::uint32_t> phase{0};
   std::atomic<std::uint64_t> reports{0};
   std::atomic<std::uint64_t> beats{0};
+  std::atomic<std::int32_t> end_code{0};
 };
 
 HeartbeatTable::HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node,
@@ -75,6 +76,10 @@ void HeartbeatTable::leave_mpi() {
 
 void HeartbeatTable::beat() { rows_[rank_].beats.fetch_add(1, std::memory_order_relaxed); }
 
+void HeartbeatTable::announce_end(ExitCode code) {
+  rows_[rank_].end_code = static_cast<std::int32_t>(code);
+}
+
 void HeartbeatTable::exchange() {
   if (!relay_->has_peers()) return;
   relay_->receive([this](const HeartbeatRelay::Message& message) {
@@ -88,6 +93,7 @@ void HeartbeatTable::exchange() {
       row.phase = static_cast<std::uint32_t>(view.phase);
       row.reports = view.reports;
       row.beats = view.beats;
+      row.end_code = view.end_code;
     }
   });
   HeartbeatRelay::Message message;
@@ -104,7 +110,7 @@ std::vector<RankStatus> HeartbeatTable::view() const {
   for (int rank = 0; rank < world_; ++rank) {
     const Row& row = rows_[rank];
     ranks.push_back({rank, row.table, row.process, row.step, static_cast<Phase>(row.phase.load()),
-                     row.reports, row.beats});
+                     row.reports, row.beats, row.end_code});
     const bool is_out_of_sight = sees_host_only_ && row.table != rows_[rank_].table;
     if (is_out_of_sight) ranks.back().phase = Phase::kDone;
   }

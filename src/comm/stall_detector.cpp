@@ -3,36 +3,30 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tandem/core/named_values.hpp"
+
 namespace tandem::comm {
 namespace {
 
 constexpr double kSuspended = 1.0;  // a longer gap between two looks is a suspension
 constexpr double kSilent = 1.5;     // beats come several times a second, also between hosts
 
+constexpr NamedValues<Phase, 10> kPhases{{{Phase::kStartUp, "start-up"},
+                                          {Phase::kData, "data"},
+                                          {Phase::kCompute, "compute"},
+                                          {Phase::kExchange, "exchange"},
+                                          {Phase::kUpdate, "update"},
+                                          {Phase::kEvaluation, "evaluation"},
+                                          {Phase::kCheckpoint, "checkpoint"},
+                                          {Phase::kExport, "export"},
+                                          {Phase::kShutdown, "shutdown"},
+                                          {Phase::kDone, "end"}}};
+
 }  // namespace
 
 const char* phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::kStartUp:
-      return "start-up";
-    case Phase::kData:
-      return "data";
-    case Phase::kCompute:
-      return "compute";
-    case Phase::kExchange:
-      return "exchange";
-    case Phase::kUpdate:
-      return "update";
-    case Phase::kEvaluation:
-      return "evaluation";
-    case Phase::kCheckpoint:
-      return "checkpoint";
-    case Phase::kExport:
-      return "export";
-    case Phase::kShutdown:
-      return "shutdown";
-    case Phase::kDone:
-      return "end";
+  for (const auto& [value, name] : kPhases) {
+    if (value == phase) return name;
   }
   return "";
 }
@@ -95,8 +89,9 @@ std::optional<Stall> StallDetector::look(const std::vector<RankStatus>& ranks, d
   if (!worst) return worst;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (is_silent(i, now)) continue;
-    int& who = ranks[i].table == worst->culprit.table ? worst->reporter : worst->fallback_reporter;
-    if (who < 0) who = ranks[i].rank;
+    int& reporter =
+        ranks[i].table == worst->culprit.table ? worst->reporter : worst->fallback_reporter;
+    if (reporter < 0) reporter = ranks[i].rank;
   }
   return worst;
 }

@@ -23,6 +23,9 @@ constexpr int kLooksForMainThread = 10;
 constexpr int kMaxTurns = 50;
 // Ranks of the culprit's host see more, so others let them report first.
 constexpr double kWaitForReporter = 2;
+// A launcher that no longer reaches this host never ends this rank after another one has ended the
+// job, so the rank does it itself.
+constexpr double kWaitForLauncher = 2;
 
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -81,6 +84,21 @@ void Watchdog::end_job(ExitCode code) const {
   Runtime::abort(static_cast<int>(code));
 }
 
+void Watchdog::report_and_end_job(const std::string& words, ExitCode code) {
+  heartbeats_.announce_end(code);
+  exchange_heartbeats();
+  settings_.report_end(words);
+  end_job(code);
+}
+
+std::optional<ExitCode> Watchdog::end_by_another(const std::vector<RankStatus>& ranks) const {
+  const auto found = std::find_if(ranks.begin(), ranks.end(), [this](const RankStatus& each) {
+    return each.end_code != 0 && each.rank != rank_;
+  });
+  if (found == ranks.end()) return std::nullopt;
+  return static_cast<ExitCode>(found->end_code);
+}
+
 // An unreachable host falls silent and is then reported like any other.
 void Watchdog::exchange_heartbeats() {
   if (!exchanges_) return;
@@ -98,9 +116,9 @@ void Watchdog::check_connection() {
     connection_->check();
   } catch (const Error& error) {
     if (++failed_looks_ < kLooksForMainThread + std::min(rank_, kMaxTurns)) return;
-    settings_.report_end("rank " + std::to_string(rank_) + " (" +
-                         settings_.hosts[static_cast<std::size_t>(rank_)] + "): " + error.what());
-    end_job(error.code());
+    report_and_end_job("rank " + std::to_string(rank_) + " (" +
+                           settings_.hosts[static_cast<std::size_t>(rank_)] + "): " + error.what(),
+                       error.code());
   }
 }
 
@@ -119,12 +137,19 @@ void Watchdog::watch() {
   name_this_thread("watchdog");
   StallDetector detector(rank_);
   bool warned = false;
+  std::optional<double> ends_at;  // this rank, unless the launcher does before
   std::unique_lock<std::mutex> lock(mutex_);
   while (!changed_.wait_for(lock, kBetweenLooks, [this] { return stopping_; })) {
     heartbeats_.beat();
     exchange_heartbeats();
+    const std::vector<RankStatus> ranks = heartbeats_.view();
+    if (const std::optional<ExitCode> code = end_by_another(ranks)) {
+      if (!ends_at) ends_at = now_in_seconds() + kWaitForLauncher;
+      if (now_in_seconds() >= *ends_at) end_job(*code);
+      continue;
+    }
     check_connection();
-    const std::optional<Stall> stall = detector.look(heartbeats_.view(), now_in_seconds());
+    const std::optional<Stall> stall = detector.look(ranks, now_in_seconds());
     if (!stall || stall->seconds < 1) warned = false;
     if (!stall || (stall->reporter != rank_ && stall->fallback_reporter != rank_)) continue;
     const double seconds = stall->seconds - (stall->reporter == rank_ ? 0 : kWaitForReporter);
@@ -137,8 +162,7 @@ void Watchdog::watch() {
     };
     const auto [warn_seconds, abort_seconds] = settings_.limits;
     if (abort_seconds > 0 && seconds >= abort_seconds) {
-      settings_.report_end(words() + "; the job ends, see --stall-abort" + fix_);
-      end_job(ExitCode::kStalled);
+      report_and_end_job(words() + "; the job ends, see --stall-abort" + fix_, ExitCode::kStalled);
     }
     if (!warned && warn_seconds > 0 && seconds >= warn_seconds) {
       warned = true;

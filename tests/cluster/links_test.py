@@ -105,7 +105,7 @@ class Links(NetworkTest):
             self.assertIsNone(job.poll())
         self.assertRegex(error[1], OUT_OF_REACH)
         while by_rank(self.network.processes()):
-            self.assertLess(time.monotonic() - start, 15 + 5)
+            self.assertLess(time.monotonic() - start, 15 + 10)
             time.sleep(0.02)
 
 

@@ -80,6 +80,19 @@ TEST(HeartbeatTable, KeepsTheStepOfARankThatEntersAPhaseAndCountsItsReports) {
   job.heartbeats.leave_mpi();
 }
 
+TEST(HeartbeatTable, TellsEveryRankWithWhichCodeTheLastEndsTheJob) {
+  Job job;
+  const int last = job.world.size() - 1;
+  const auto code_of_last = [&] {
+    return job.heartbeats.view()[static_cast<std::size_t>(last)].end_code;
+  };
+  EXPECT_EQ(code_of_last(), 0);
+  job.world.barrier();
+  if (job.world.rank() == last) job.heartbeats.announce_end(ExitCode::kUnavailable);
+  EXPECT_TRUE(comes_to_be(job.heartbeats, [&] { return code_of_last() == 69; }));
+  job.heartbeats.leave_mpi();
+}
+
 TEST(HeartbeatTable, ExpectsNothingOfOtherHostsWithoutMpi) {
   Job job;
   job.heartbeats.report(1, Phase::kShutdown);

@@ -1,7 +1,7 @@
 // The step, phase and heartbeat of every rank, in a table in the shared memory of each host. Ranks
-// that cannot share memory have a table each. Call report() on the main thread, beat() and
-// exchange() on the watchdog's, touch() and view() on any. Throws InternalError; AgreedError (69)
-// if a rank has no memory for the table.
+// that cannot share memory have a table each. Call report() on the main thread, beat(),
+// announce_end() and exchange() on the watchdog's, touch() and view() on any. Throws InternalError;
+// AgreedError (69) if a rank has no memory for the table.
 //
 // The table outlives MPI: after leave_mpi() all functions but exchange() may be called, even during
 // MPI_Finalize.
@@ -17,6 +17,7 @@
 #include "tandem/comm/progress.hpp"
 #include "tandem/comm/stall_detector.hpp"
 #include "tandem/comm/topology.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::comm {
 
@@ -35,6 +36,9 @@ class HeartbeatTable final : public Progress {
   void enter(Phase phase);
   // Records that this process runs.
   void beat();
+  // Records that this rank ends the job with this code. Call it before the rank reports why, so
+  // that no other rank reports.
+  void announce_end(ExitCode code);
   // Sends the rows of this host to the other hosts, and receives theirs. Never waits.
   void exchange();
   // Collective. Ends the exchange between hosts; exchange() must not be called any more.

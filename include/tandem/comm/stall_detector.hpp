@@ -24,6 +24,7 @@ struct RankStatus {
   Phase phase = Phase::kStartUp;
   std::uint64_t reports = 0;  // changes whenever the rank's work advances
   std::uint64_t beats = 0;    // changes while the process runs
+  int end_code = 0;           // the code with which its watchdog ends the job; 0: it does not
 };
 
 struct Stall {

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,6 +70,9 @@ class Watchdog {
   void watch();
   void check_connection();
   void exchange_heartbeats();
+  // The code with which another rank ends the job, if one does.
+  std::optional<ExitCode> end_by_another(const std::vector<RankStatus>& ranks) const;
+  [[noreturn]] void report_and_end_job(const std::string& words, ExitCode code);
   [[noreturn]] void end_job(ExitCode code) const;
 
   HeartbeatTable& heartbeats_;
