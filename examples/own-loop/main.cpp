@@ -47,7 +47,7 @@ class Detectors final : public model::Network {
 
 void run(comm::MpiCommunicator& world, const std::string& path, const std::string& output) {
   comm::MpiCommunicator node = world.node();
-  const train::ImageStore images(path, world, node, comm::discover_topology(world, node));
+  const train::ImageStore images(path, world, node);
   const data::DatasetInfo& info = images.info();
   const data::Transform transform(info.shape, data::Layout::kChannelsLast, info.mean, info.std);
 

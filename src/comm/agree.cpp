@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
@@ -60,7 +61,7 @@ std::string describe_differences(const Fields& expected, const std::vector<std::
 
 }  // namespace
 
-void agree(Communicator& comm, const std::string& host, const std::function<void()>& step) {
+void agree(Communicator& comm, const std::function<void()>& step) {
   std::optional<Failure> mine = run(step);
   const auto size = static_cast<std::int64_t>(comm.size());
   const auto failed = comm.all_reduce_value<std::int64_t>(mine ? 1 : 0);
@@ -68,7 +69,8 @@ void agree(Communicator& comm, const std::string& host, const std::function<void
   const auto first =
       comm.all_reduce_value<std::int64_t>(mine ? comm.rank() : size, Reduction::kMin);
   if (mine && failed < size) {
-    mine->message = "rank " + std::to_string(comm.rank()) + " (" + host + "): " + mine->message;
+    mine->message =
+        "rank " + std::to_string(comm.rank()) + " (" + host_name() + "): " + mine->message;
   }
   throw_together(comm, mine, static_cast<int>(first));
 }

@@ -194,7 +194,7 @@ class NcclCommunicator::InFlight final : public Request {
 
 NcclCommunicator::NcclCommunicator(std::shared_ptr<const GpuApi> api, Communicator& world,
                                    const NcclSettings& settings) {
-  agree(world, host_name(), [&] { stream_ = std::make_unique<Stream>(std::move(api), settings); });
+  agree(world, [&] { stream_ = std::make_unique<Stream>(std::move(api), settings); });
   stream_->connect(world, settings);
 }
 
@@ -221,7 +221,7 @@ std::unique_ptr<Request> NcclCommunicator::do_iall_reduce(Buffer values) {
 
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings& settings) {
   std::shared_ptr<const GpuApi> api;
-  agree(world, host_name(), [&] { api = load_gpu_api(); });
+  agree(world, [&] { api = load_gpu_api(); });
   return std::make_unique<NcclCommunicator>(std::move(api), world, settings);
 }
 

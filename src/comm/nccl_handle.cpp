@@ -32,7 +32,7 @@ Clock::duration to_duration(double seconds) {
 // Collective. NCCL refuses peers of another version as an invalid usage, without saying whose.
 void require_one_version(const GpuApi& api, Communicator& world) {
   int number = 0;
-  agree(world, host_name(), [&] {
+  agree(world, [&] {
     check_nccl<UnavailableError>(api, nullptr, api.ncclGetVersion(&number), "ncclGetVersion");
   });
   const std::vector<std::string> versions = world.gather_strings(nccl_version_text(number));
@@ -88,7 +88,7 @@ NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
 
   const Clock::time_point deadline = Clock::now() + to_duration(settings_.init_timeout);
   const auto attempt = std::make_shared<Attempt>();
-  agree(world, host_name(), [&] {
+  agree(world, [&] {
     // Copies of everything, because the thread may outlive this object.
     std::thread([api = api_, attempt, id, device = settings_.device, size = world.size(),
                  rank = world.rank()] {
@@ -121,7 +121,7 @@ NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
       mine == kFailed ? describe_failure(*api_, nullptr, result, "ncclCommInitRankConfig") : "";
   comm_ = attempt->abandon();
   end(End::kAbort, kSecondsToEnd);
-  agree(world, host_name(), [&] {
+  agree(world, [&] {
     if (mine == kFailed) throw UnavailableError(failure + small_shared_memory());
   });
   report_timeout(world, mine == kConnected);

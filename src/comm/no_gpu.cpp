@@ -15,7 +15,7 @@ std::string gpu_libraries_found() { return ""; }
 std::vector<std::string> gpu_library_names() { return {}; }
 
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings&) {
-  agree(world, host_name(), [] {
+  agree(world, [] {
     throw UnavailableError(
         "NCCL cannot be used: this program was built without CUDA; build it with LIBTORCH=wheel, "
         "or exchange gradients over MPI");

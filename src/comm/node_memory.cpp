@@ -107,7 +107,7 @@ NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t byte
     if (rank == node.rank()) mapping_->keep_own();
     node.barrier();
   }
-  agree(world, kernel_host_name(), [&] {
+  agree(world, [&] {
     if (mapping_->data != nullptr) return;
     std::string what = "no memory for " + format_bytes(bytes) + " on this host";
     if (const auto room = memory_room()) what += ": " + room->text();

@@ -88,7 +88,7 @@ OptionTable options_of_all_forms() {
 
 int run_bench(Job& job, const Arguments& arguments) {
   BenchForm form;
-  comm::agree(job.world, job.topology.host, [&] { form = find_bench_form(arguments); });
+  comm::agree(job.world, [&] { form = find_bench_form(arguments); });
   comm::require_equal(job.world, {{"form of bench", form.name}});
   auto end = arguments.end();
   if (form.takes_words_of_train) end = std::find(arguments.begin(), end, "--");

@@ -38,7 +38,7 @@ AllReduceRequest read_all_reduce_request(Options& options) {
 
 int run_bench_allreduce(Job& job, Options& options, const std::vector<std::string>&) {
   AllReduceRequest request;
-  comm::agree(job.world, job.topology.host, [&] { request = read_all_reduce_request(options); });
+  comm::agree(job.world, [&] { request = read_all_reduce_request(options); });
   return open_engine(job).bench_allreduce(job, request);
 }
 

@@ -26,7 +26,7 @@ LoaderRequest read_loader_request(Options& options) {
 
 int run_bench_loader(Job& job, Options& options, const std::vector<std::string>&) {
   LoaderRequest request;
-  comm::agree(job.world, job.topology.host, [&] { request = read_loader_request(options); });
+  comm::agree(job.world, [&] { request = read_loader_request(options); });
   return open_engine(job).bench_loader(job, request);
 }
 

@@ -39,7 +39,7 @@ StepRequest read_step_request(Options& options) {
 
 int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) {
   StepRequest request;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     request = read_step_request(options);
     request.threads = rank_threads(request.config.threads, job.topology.default_threads());
   });

@@ -41,7 +41,7 @@ AccuracyRequest read_accuracy_request(Options& options) {
 void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& request) {
   Options options = resolve_together(job, "train", train_option_table(), words);
   TrainRequest train;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     constexpr char kWhole[] =
         "bench tta: each run is trained from its beginning to its end; leave out --resume, "
         "--new-schedule, --plan and --print-config";
@@ -144,7 +144,7 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
 
 int run_bench_tta(Job& job, Options& options, const Arguments& words) {
   AccuracyRequest request;
-  comm::agree(job.world, job.topology.host, [&] { request = read_accuracy_request(options); });
+  comm::agree(job.world, [&] { request = read_accuracy_request(options); });
   read_words_of_runs(job, words, request);
   comm::agree_on_rank_0(job.world, [&] { refuse_folders_of_earlier_runs(request); });
   job.has_several_runs = true;

@@ -90,7 +90,7 @@ int run_doctor(Job& job, const Arguments& arguments) {
   Options options = resolve_on_rank_0(job, "doctor", doctor_command().options, arguments);
   bool json = false;
   ExaminationRequest request;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     json = options.flag("json");
     request.data = options.text("data");
     refuse_options_of_hosts(options);

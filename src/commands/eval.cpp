@@ -31,7 +31,7 @@ EvalRequest read_eval_options(Options& options) {
 int run_eval(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "eval", eval_command().options, arguments);
   EvalRequest request;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     request = read_eval_options(options);
     request.threads = rank_threads(request.threads, job.topology.default_threads());
   });

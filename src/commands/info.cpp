@@ -79,7 +79,7 @@ int run_info(Job& job, const Arguments& arguments) {
   bool json = false;
   bool libraries = false;
   int threads = 1;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     json = options.flag("json");
     libraries = options.flag("libraries");
     if (json && libraries) options.add_fault("--json and --libraries are two forms; give one");

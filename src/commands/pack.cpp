@@ -175,7 +175,7 @@ int run_pack_in_job(Job& job, const Arguments& arguments) {
   std::optional<data::SetPacking> packing;
   std::optional<PackProgress> progress;
   if (job.is_root()) progress.emplace();
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     request = read_request(options);
     if (request.files == 0) {
       throw UsageError(

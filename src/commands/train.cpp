@@ -26,7 +26,7 @@ int run_train(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   job.supervision().heartbeats().report(0, comm::Phase::kStartUp);
   TrainRequest request;
-  comm::agree(job.world, job.topology.host, [&] { request = read_train_options(options); });
+  comm::agree(job.world, [&] { request = read_train_options(options); });
   // Not of a resumed run, whose options must stay those of its first start.
   if (request.reporting.resume == "none") {
     for (const std::string& sentence : describe_unused(options)) job.warn(sentence);

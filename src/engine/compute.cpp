@@ -35,7 +35,7 @@ void agree_on_kernels(Job& job) {
     job.warn("steps take longer, because the kernels for GPUs are not used: " + reason);
     return;
   }
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     if (has_kernels == 1) return;
     throw UnavailableError("the kernels for GPUs are used on other ranks, not here: " + reason +
                            "; install the same tandem on all hosts");
@@ -53,7 +53,7 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
                           DeviceArithmetic arithmetic) {
   torch::Device device = torch::kCPU;
   try {
-    comm::agree(job.world, job.topology.host, [&] {
+    comm::agree(job.world, [&] {
       if (!choice.mine.gpu) return;
       device = model::open_cuda(
           choice.mine.gpu->index,
@@ -67,7 +67,7 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
     device = torch::kCPU;
   }
   if (device.is_cuda()) agree_on_kernels(job);
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     if (device.is_cpu() && model::needs_gpu(arithmetic.precision)) {
       const bool is_fp16 = arithmetic.precision == model::Precision::kFp16;
       throw UsageError("--precision " + std::string(is_fp16 ? "fp16" : "tf32") +
@@ -87,7 +87,7 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
 // must come to the same.
 int use_threads_of(Job& job, const train::TrainConfig& config) {
   int threads = 1;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     threads =
         rank_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
   });

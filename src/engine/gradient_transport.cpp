@@ -29,7 +29,7 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
                               : job.world.size() == 1;
   as_bf16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     if (on_cpu) return;
     if (config.powersgd_rank > 0) {
       throw UsageError(

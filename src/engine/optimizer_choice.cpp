@@ -47,7 +47,7 @@ std::unique_ptr<train::Optimizer> make_plain_optimizer(const train::TrainConfig&
 
 void share_weights(Job& job, const train::TrainConfig& config, train::ParameterArena& arena) {
   if (!config.share_weights) return;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     if (arena.device().is_cpu()) return;
     throw UsageError(
         "--share-weights: is for ranks on CPUs; leave it out with GPUs, or give --device cpu");

@@ -7,7 +7,7 @@ namespace tandem::app {
 const Engine& open_engine(Job& job) {
   const Engine* engine = nullptr;
   std::string version;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     engine = &open_engine();
     version = engine->libtorch_version();
   });

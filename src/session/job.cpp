@@ -113,8 +113,7 @@ void Job::warn(const std::string& message) const {
 Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
                          const Arguments& arguments) {
   CommandLine line;
-  comm::agree(job.world, job.topology.host,
-              [&] { line = parse_command_line(command, table, arguments, false); });
+  comm::agree(job.world, [&] { line = parse_command_line(command, table, arguments, false); });
   comm::require_equal(job.world, {{"command", command},
                                   {"program version", version() + " " + source_version()},
                                   {"libtorch of the program", libtorch_of_build()},

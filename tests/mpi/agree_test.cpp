@@ -4,6 +4,7 @@
 
 #include "support/mpi_test.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/runtime.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -22,7 +23,7 @@ std::pair<ExitCode, std::string> failure_of(const Step& step) {
 TEST(Agree, PassesWhereAllPass) {
   auto comm = MpiCommunicator::world();
   int calls = 0;
-  agree(comm, "host", [&] { ++calls; });
+  agree(comm, [&] { ++calls; });
   EXPECT_EQ(calls, 1);
 }
 
@@ -31,17 +32,18 @@ TEST(Agree, OneFailureIsEverybodys) {
   auto comm = MpiCommunicator::world();
   const int last = comm.size() - 1;
   const auto found = failure_of([&] {
-    agree(comm, "node7", [&] {
+    agree(comm, [&] {
       if (comm.rank() == last) throw MissingInputError("train.h5: not there");
     });
   });
   EXPECT_EQ(found.first, ExitCode::kMissingInput);
-  EXPECT_EQ(found.second, "rank " + std::to_string(last) + " (node7): train.h5: not there");
+  EXPECT_EQ(found.second,
+            "rank " + std::to_string(last) + " (" + host_name() + "): train.h5: not there");
 }
 
 TEST(Agree, FailingAlikeNamesNoRank) {
   auto comm = MpiCommunicator::world();
-  const auto found = failure_of([&] { agree(comm, "host", [] { throw DataError("damaged"); }); });
+  const auto found = failure_of([&] { agree(comm, [] { throw DataError("damaged"); }); });
   EXPECT_EQ(found.first, ExitCode::kBadData);
   EXPECT_EQ(found.second, "damaged");
 }
@@ -50,19 +52,19 @@ TEST(Agree, TheLowestFailingRankSpeaks) {
   REQUIRE_RANKS(3);
   auto comm = MpiCommunicator::world();
   const auto found = failure_of([&] {
-    agree(comm, "h", [&] {
+    agree(comm, [&] {
       if (comm.rank() == 1) throw IoError("one");
       if (comm.rank() == 2) throw DataError("two");
     });
   });
   EXPECT_EQ(found.first, ExitCode::kIo);
-  EXPECT_EQ(found.second, "rank 1 (h): one");
+  EXPECT_EQ(found.second, "rank 1 (" + host_name() + "): one");
 }
 
 TEST(Agree, ForeignExceptionsAreInternalErrors) {
   auto comm = MpiCommunicator::world();
   const auto found =
-      failure_of([&] { agree(comm, "h", [] { throw std::runtime_error("from elsewhere"); }); });
+      failure_of([&] { agree(comm, [] { throw std::runtime_error("from elsewhere"); }); });
   EXPECT_EQ(found.first, ExitCode::kInternal);
 }
 

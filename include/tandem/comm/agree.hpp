@@ -20,7 +20,7 @@ class AgreedError : public Error {
 
 // Collective. Runs `step` on every rank. If it throws on some ranks, every rank throws the error of
 // the lowest of them. The message names that rank and its host, unless all ranks failed alike.
-void agree(Communicator& comm, const std::string& host, const std::function<void()>& step);
+void agree(Communicator& comm, const std::function<void()>& step);
 
 // Collective. Runs `step` on rank 0; if it throws, every rank throws.
 void agree_on_rank_0(Communicator& comm, const std::function<void()>& step);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tandem/comm/mpi_communicator.hpp"
@@ -39,8 +40,12 @@ class ImageStore {
   // Collective. One rank per host verifies and reads the file, or every rank if a host cannot share
   // memory; all must find the same data set. `touch` is called as reading advances, then and later.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-             const comm::Topology& topology, const StoreOptions& options = {},
-             const Touch& touch = {});
+             const StoreOptions& options = {}, const Touch& touch = {});
+  // For programs from the time when it needed the topology.
+  ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+             const comm::Topology& /*topology*/, const StoreOptions& options = {},
+             const Touch& touch = {})
+      : ImageStore(path, world, node, options, touch) {}
 
   const data::DatasetInfo& info() const { return info_; }
   // The training images that are not held out.
@@ -48,7 +53,7 @@ class ImageStore {
   // The held-out images; may be empty.
   data::ImagesView validation() const;
   // False: every rank keeps a copy of its own, because some host could not share that much.
-  bool shared() const { return memory_.shared(); }
+  bool shared() const { return memory_->shared(); }
   std::size_t bytes() const { return bytes_; }
   // Of picture files that ranks read from the data set because a host cannot share that much.
   std::size_t unshared_bytes() const { return unshared_bytes_; }
@@ -60,10 +65,10 @@ class ImageStore {
  private:
   // All collective. Allocates memory for the set, or for all but its picture files.
   comm::NodeMemory allocate(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                            const comm::Topology& topology, const StoreOptions& options);
+                            const StoreOptions& options);
   // Returns true if the set is read into memory; otherwise it sets the cache.
   bool fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                   const comm::Topology& topology, const StoreOptions& options);
+                   const StoreOptions& options);
   void set_cache(comm::MpiCommunicator& node, const StoreOptions& options);
   std::uint64_t bytes_of_files() const { return info_.train_bytes + info_.test_bytes; }
   data::ImagesView all_of(data::Split split) const;
@@ -76,7 +81,7 @@ class ImageStore {
   std::uint64_t cache_bytes_ = 0;
   bool has_files_ = true;                        // false: picture files are not in memory
   std::shared_ptr<data::PictureBlocks> blocks_;  // of a set of picture files
-  comm::NodeMemory memory_;
+  std::optional<comm::NodeMemory> memory_;       // present once it is made
 };
 
 }  // namespace tandem::train

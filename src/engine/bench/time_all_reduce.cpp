@@ -95,7 +95,7 @@ int time_all_reduce(Job& job, const AllReduceRequest& request) {
   const auto between_gpus = make_device_collectives(job, request.device, choice, device);
   std::vector<float> values;
   std::optional<DeviceSums> on_gpu;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     values.resize(request.most / sizeof(float));
     if (between_gpus == nullptr) return;
     require_gpu_transport(request.algorithm, request.as_bf16, between_gpus.get());

@@ -96,13 +96,13 @@ int time_loader(Job& job, const LoaderRequest& request) {
     rate = rate_of_loader(job, request, noise.view(), nullptr,
                           data::Transform(kShapeOfNoise, request.layout, half, half));
   } else {
-    const train::ImageStore images(request.data, job.world, job.node, job.topology,
-                                   {0, request.reading}, [&] { job.touch(); });
+    const train::ImageStore images(request.data, job.world, job.node, {0, request.reading},
+                                   [&] { job.touch(); });
     warn_about(job, request.data, images);
     const auto lanes = images.lanes(request.reading);
     warn_of_cache(job, images, lanes.get(), request.batch_size);
     const data::DatasetInfo& info = images.info();
-    comm::agree(job.world, job.topology.host, [&] { request.augment.require_shape(info.shape); });
+    comm::agree(job.world, [&] { request.augment.require_shape(info.shape); });
     rate = rate_of_loader(job, request, images.view(data::Split::kTrain), lanes,
                           data::Transform(info.shape, request.layout, info.mean, info.std));
   }

@@ -82,7 +82,7 @@ int time_step(Job& job, const StepRequest& request) {
   const torch::Device device = open_device(job, request.device.request, choice, {config.precision});
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     network = model::make_network(
         config.model, {kSyntheticShape.channels, kSyntheticShape.height, kSyntheticShape.width},
         kSyntheticClasses);

@@ -145,13 +145,13 @@ int evaluate_model(Job& job, const EvalRequest& request) {
   // As in training, where nothing else is asked for.
   const bool channels_last =
       request.channels_last && (request.is_layout_given || !description.is_script());
-  const train::ImageStore images(request.data, job.world, job.node, job.topology,
-                                 {0, {request.cache_bytes}}, [&] { job.touch(); });
+  const train::ImageStore images(request.data, job.world, job.node, {0, {request.cache_bytes}},
+                                 [&] { job.touch(); });
   warn_about(job, request.data, images);
   const data::DatasetInfo& info = images.info();
   if (description.is_script()) job.warn(code_notice(trained.network));
   model::NetworkPtr network;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     require_fit(description, info);
     if (request.views) require_fit_for_views(info);
     network = job.is_root() ? build_network(trained.file, trained.network, place)

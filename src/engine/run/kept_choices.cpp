@@ -75,7 +75,7 @@ void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
   if (words.empty()) return;
   show_kept(job, run,
             join(words, ", ") + "; --recipe " + options.text("recipe") + " has other values");
-  comm::agree(job.world, job.topology.host, [&] { run.train = read_train_options(options); });
+  comm::agree(job.world, [&] { run.train = read_train_options(options); });
 }
 
 // Keeps the global batch, unless the user gives --global-batch-size or, on the same number of

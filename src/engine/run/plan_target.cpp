@@ -51,7 +51,7 @@ std::string traffic_text(const TargetPlan& plan) {
 }  // namespace
 
 void require_target(Job& job, const PlannedRun& run, const train::ForecastContext& context) {
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     if (!context.step.arena.device().is_cpu()) {
       throw UsageError("--hosts: predicts ranks on CPUs, and these use a GPU; add --device cpu");
     }

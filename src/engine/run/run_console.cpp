@@ -22,8 +22,7 @@ std::string short_device(const std::string& device) {
 }  // namespace
 
 RunConsole::RunConsole(Job& job, const TrainReporting& reporting) {
-  comm::agree(job.world, job.topology.host,
-              [&] { log_ranks_ = reporting.log_ranks.among(job.topology.world); });
+  comm::agree(job.world, [&] { log_ranks_ = reporting.log_ranks.among(job.topology.world); });
   const bool wants_progress = reporting.progress && !reporting.quiet;
   if (job.is_root() && wants_progress) terminal_ = Terminal::find();
   if (reporting.quiet) {

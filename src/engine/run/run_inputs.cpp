@@ -22,7 +22,7 @@ train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request
                                            const data::DatasetInfo& info) {
   const train::TrainConfig& config = request.config;
   train::BatchArithmetic arithmetic;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     config.augment.require_shape(info.shape);
     if (request.reporting.views) require_fit_for_views(info);
     arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
@@ -94,7 +94,7 @@ RunDevice open_run_device(Job& job, const TrainRequest& request) {
 RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
                      const RunDevice& device, const Touch& touch)
     : network_file(read_network_together(job, start, run.train.config.model)),
-      images(run.train.config.data, job.world, job.node, job.topology,
+      images(run.train.config.data, job.world, job.node,
              store_options_of(job, run.train.config, network_file, device.device), touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train, image_count, images.info())),

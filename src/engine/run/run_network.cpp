@@ -129,7 +129,7 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
   if (description.is_script()) job.warn(code_notice(file));
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     network = make_untrained(description, file, device);
     model::freeze(*network, config.frozen);
     if (config.optimizer.name == "muon") require_trained_head(*network);

@@ -98,7 +98,7 @@ std::unique_ptr<train::ClassWeights> make_class_weights(Job& job, const train::T
   if (!config.weighs_classes() || inputs.images.info().multi_label) return nullptr;
   const data::ImagesView images = inputs.images.view(data::Split::kTrain);
   std::vector<double> weights;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     weights = train::weights_of_classes(config, images, inputs.description.classes.size());
   });
   return std::make_unique<train::ClassWeights>(weights, images, plan, device);
@@ -109,7 +109,7 @@ torch::Tensor make_positive_weights(Job& job, const train::TrainConfig& config,
   const data::DatasetInfo& info = inputs.images.info();
   if (!config.weighs_classes() || !info.multi_label) return {};
   std::vector<float> weights;
-  comm::agree(job.world, job.topology.host, [&] {
+  comm::agree(job.world, [&] {
     weights = train::positive_weights_of(config, inputs.images.view(data::Split::kTrain),
                                          info.classes.size());
   });

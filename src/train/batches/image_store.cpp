@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "split_memory.hpp"
 #include "staged_pictures.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/cgroup.hpp"
@@ -12,7 +13,6 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/hold_out.hpp"
 #include "tandem/data/packed_set.hpp"
 
 namespace tandem::data {
@@ -43,13 +43,13 @@ std::string fingerprint(const std::string& path) {
 
 // The first rank of each host opens the file and broadcasts its description.
 DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
-                            comm::MpiCommunicator& node, const comm::Topology& topology,
-                            std::optional<data::PackedSet>& file, const Touch& touch) {
+                            comm::MpiCommunicator& node, std::optional<data::PackedSet>& file,
+                            const Touch& touch) {
   std::string start;
-  comm::agree(world, topology.host, [&] { start = fingerprint(path); });
+  comm::agree(world, [&] { start = fingerprint(path); });
   call(touch);
   comm::require_equal(world, {{"SHA-256 of the beginning of the data set " + path, start}});
-  comm::agree(world, topology.host, [&] {
+  comm::agree(world, [&] {
     if (node.rank() == 0) file.emplace(path, touch);
   });
   const std::string text = node.broadcast_string(file ? to_text(file->info()) : "");
@@ -64,67 +64,6 @@ void require_same(const DatasetInfo& mine, const DatasetInfo& first, const std::
   throw DataError(path + ": holds the data set " + mine.digest.substr(0, 16) +
                   ", the first rank of this host has read " + first.digest.substr(0, 16) +
                   "; it was replaced while the ranks started: start again");
-}
-
-struct SplitMemory {
-  Span<std::uint8_t> images;
-  Span<data::PicturePlace> places;
-  Span<data::Label> labels;
-  Span<std::uint8_t> targets;
-};
-
-// `has_files`: of a set of picture files, whether they are in the memory.
-SplitMemory memory_of(const DatasetInfo& info, Split split, bool has_files, std::uint8_t* memory) {
-  const data::MemoryLayout layout(info, has_files);
-  const bool is_train = split == Split::kTrain;
-  const std::size_t count = info.count(split);
-  const std::size_t before = is_train ? 0 : info.train_count;
-  const auto labels = reinterpret_cast<data::Label*>(memory + layout.labels) + before;
-  const std::size_t classes = info.multi_label ? info.classes.size() : 0;
-  const Span<std::uint8_t> targets(memory + layout.targets + before * classes, count * classes);
-  if (!info.is_encoded()) {
-    const std::size_t pixels = info.shape.pixels();
-    return {{memory + before * pixels, count * pixels}, {}, {labels, count}, targets};
-  }
-  const auto places = reinterpret_cast<data::PicturePlace*>(memory + layout.places) + before;
-  if (!has_files) return {{}, {places, count}, {labels, count}, targets};
-  return {{memory + (is_train ? 0 : info.train_bytes), info.encoded_bytes(split)},
-          {places, count},
-          {labels, count},
-          targets};
-}
-
-void read_split(const data::PackedSet& file, Split split, const data::PictureBlocks* blocks,
-                const SplitMemory& to) {
-  if (!to.places.empty() && to.images.empty()) {
-    file.read_index(split, to.places, to.labels);
-    for (data::PicturePlace& place : to.places) {
-      const std::uint64_t bytes = place.end - place.begin;
-      place.begin = blocks->position(split, place.begin);
-      place.end = place.begin + bytes;
-    }
-  } else if (file.info().is_encoded()) {
-    file.read_encoded(split, to.images, to.places, to.labels);
-  } else {
-    file.read(split, 0, to.images, to.labels);
-  }
-  if (!to.targets.empty()) file.read_targets(split, to.targets);
-}
-
-// In a set of picture files, only their places change.
-std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, double share,
-                          const std::string& path, const Touch& touch) {
-  if (info.multi_label) {  // the labels decide, and are moved last
-    std::vector<data::Label> labels(train.labels.begin(), train.labels.end());
-    data::hold_out(share, info.classes.size(), train.targets, labels, path, touch);
-  }
-  if (!info.is_encoded()) {
-    return data::hold_out(share, info.shape.pixels(), train.images, train.labels, path, touch);
-  }
-  constexpr std::size_t kBytes = sizeof(data::PicturePlace);
-  const Span<std::uint8_t> places(reinterpret_cast<std::uint8_t*>(train.places.data()),
-                                  train.places.size() * kBytes);
-  return data::hold_out(share, kBytes, places, train.labels, path, touch);
 }
 
 // Whether the rest of the job fits beside the images. If not, ranks read them from the file.
@@ -175,45 +114,43 @@ bool StoreOptions::needs_all_of(const DatasetInfo& info) const {
 }
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
-                       comm::MpiCommunicator& node, const comm::Topology& topology,
-                       const StoreOptions& options, const Touch& touch)
-    : path_(path), memory_([&] {
-        std::optional<data::PackedSet> file;
-        info_ = open_everywhere(path, world, node, topology, file, touch);
-        comm::NodeMemory memory = allocate(world, node, topology, options);
-        std::vector<data::PackedPictures> pictures;
-        if (info_.is_encoded()) pictures = share_pictures(node, file ? &*file : nullptr);
-        comm::agree(world, topology.host, [&] {
-          if (!info_.is_encoded()) return;
-          blocks_ = std::make_shared<data::PictureBlocks>(pictures, cache_bytes_, touch);
-        });
-        if (!has_files_ && !options.reading.stage.empty()) {
-          stage_pictures(world, node, topology.host, options.reading.stage, *blocks_);
-        }
-        comm::agree(world, topology.host, [&] {
-          if (!memory.fills()) return;
-          if (!file) {
-            file.emplace(path, touch);
-            require_same(file->info(), info_, path);
-          }
-          const SplitMemory train = memory_of(info_, Split::kTrain, has_files_, memory.data());
-          read_split(*file, Split::kTrain, blocks_.get(), train);
-          read_split(*file, Split::kTest, blocks_.get(),
-                     memory_of(info_, Split::kTest, has_files_, memory.data()));
-          if (options.validation_share == 0) return;
-          held_out_ = hold_out_of(info_, train, options.validation_share, path, touch);
-        });
-        held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
-        return memory;
-      }()) {}
+                       comm::MpiCommunicator& node, const StoreOptions& options, const Touch& touch)
+    : path_(path) {
+  std::optional<data::PackedSet> file;
+  info_ = open_everywhere(path, world, node, file, touch);
+  memory_.emplace(allocate(world, node, options));
+  std::vector<data::PackedPictures> pictures;
+  if (info_.is_encoded()) pictures = share_pictures(node, file ? &*file : nullptr);
+  comm::agree(world, [&] {
+    if (!info_.is_encoded()) return;
+    blocks_ = std::make_shared<data::PictureBlocks>(pictures, cache_bytes_, touch);
+  });
+  if (!has_files_ && !options.reading.stage.empty()) {
+    stage_pictures(world, node, options.reading.stage, *blocks_);
+  }
+  comm::agree(world, [&] {
+    if (!memory_->fills()) return;
+    if (!file) {
+      file.emplace(path, touch);
+      require_same(file->info(), info_, path);
+    }
+    const SplitMemory train = memory_of(info_, Split::kTrain, has_files_, memory_->data());
+    read_split(*file, Split::kTrain, blocks_.get(), train);
+    read_split(*file, Split::kTest, blocks_.get(),
+               memory_of(info_, Split::kTest, has_files_, memory_->data()));
+    if (options.validation_share == 0) return;
+    held_out_ = hold_out_of(info_, train, options.validation_share, path, touch);
+  });
+  held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
+}
 
 comm::NodeMemory ImageStore::allocate(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                                      const comm::Topology& topology, const StoreOptions& options) {
-  has_files_ = fits_memory(world, node, topology, options);
+                                      const StoreOptions& options) {
+  has_files_ = fits_memory(world, node, options);
   const auto require_room = [&] {
     bytes_ = data::MemoryLayout(info_, has_files_).all;
     const auto ranks = static_cast<std::uint64_t>(node.size());
-    comm::agree(world, topology.host, [&] {
+    comm::agree(world, [&] {
       if (options.before_reading) options.before_reading(info_, bytes_ + cache_bytes_ * ranks);
     });
   };
@@ -233,7 +170,7 @@ comm::NodeMemory ImageStore::allocate(comm::MpiCommunicator& world, comm::MpiCom
 
 // Alike on all hosts.
 bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                             const comm::Topology& topology, const StoreOptions& options) {
+                             const StoreOptions& options) {
   if (!info_.is_encoded()) return true;
   const std::uint64_t all = data::MemoryLayout(info_).all;
   const std::optional<MemoryRoom> room = memory_room();
@@ -246,7 +183,7 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
   if (fits && options.reading.cache_bytes == 0 && !needs_all)
     fits = has_room_beside(options, info_, all);
   if (comm::is_true_everywhere(world, fits)) return true;
-  comm::agree(world, topology.host, [&] {
+  comm::agree(world, [&] {
     if (!needs_all || fits) return;
     const NeedForAll need = need_for_all(options);
     throw UnavailableError(path_ + ": " + need.cause + format_bytes(all) + " of memory; " +
@@ -286,7 +223,7 @@ data::ImagesView ImageStore::validation() const {
 }
 
 data::ImagesView ImageStore::all_of(Split split) const {
-  const SplitMemory found = memory_of(info_, split, has_files_, memory_.data());
+  const SplitMemory found = memory_of(info_, split, has_files_, memory_->data());
   return {info_.shape,
           found.images,
           found.labels,

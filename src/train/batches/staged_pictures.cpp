@@ -45,11 +45,11 @@ void reserve(const File& file, const std::string& folder, std::uint64_t bytes) {
 
 // Collective. The first rank of each host creates the file, and all ranks of the host open it.
 File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                   const std::string& host, const std::string& folder) {
+                   const std::string& folder) {
   std::string path;
   std::optional<Name> name;
   std::optional<File> file;
-  comm::agree(world, host, [&] {
+  comm::agree(world, [&] {
     if (node.rank() != 0) return;
     path = temporary_name(folder + "/tandem-stage");
     const int descriptor =
@@ -62,7 +62,7 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
     file.emplace(descriptor, path);
   });
   path = node.broadcast_string(path);
-  comm::agree(world, host, [&] {
+  comm::agree(world, [&] {
     if (file) return;
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
@@ -78,14 +78,13 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
 }  // namespace
 
 void stage_pictures(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                    const std::string& host, const std::string& folder,
-                    data::PictureBlocks& pictures) {
-  const auto copy = std::make_shared<File>(open_together(world, node, host, folder));
+                    const std::string& folder, data::PictureBlocks& pictures) {
+  const auto copy = std::make_shared<File>(open_together(world, node, folder));
   // The file has no name any more, so nothing is left of it if the job is killed.
-  comm::agree(world, host, [&] {
+  comm::agree(world, [&] {
     if (node.rank() == 0) reserve(*copy, folder, pictures.extent());
   });
-  comm::agree(world, host, [&] {
+  comm::agree(world, [&] {
     if (node.rank() == 0) pictures.copy_to(*copy);
   });
   pictures.read_from(copy, folder);

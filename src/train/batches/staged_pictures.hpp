@@ -9,12 +9,11 @@
 
 namespace tandem::train {
 
-// Collective over both; `node`: the ranks of this host, `host`: its name. The first of them copies
-// all pictures, verified, to `folder`, and all read this copy from now on. Throws AgreedError on
-// all ranks: 69 if the disk has too little space, 73 if no file can be created or if a rank cannot
-// open the file of the first one, and the errors of reading.
+// Collective over both; `node`: the ranks of this host. The first of them copies all pictures,
+// verified, to `folder`, and all read this copy from now on. Throws AgreedError on all ranks: 69 if
+// the disk has too little space, 73 if no file can be created or if a rank cannot open the file of
+// the first one, and the errors of reading.
 void stage_pictures(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                    const std::string& host, const std::string& folder,
-                    data::PictureBlocks& pictures);
+                    const std::string& folder, data::PictureBlocks& pictures);
 
 }  // namespace tandem::train

@@ -76,7 +76,7 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
 
 void require_no_foreign_write(comm::Communicator& comm, Optimizer& optimizer) {
   if (!optimizer.is_shared()) return;
-  comm::agree(comm, comm::host_name(), [&] {
+  comm::agree(comm, [&] {
     const std::string tensor = optimizer.find_foreign_write();
     if (tensor.empty()) return;
     throw DisagreementError(
