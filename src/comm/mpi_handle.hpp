@@ -1,14 +1,18 @@
-// An owned MPI communicator.
+// An owned MPI communicator, and the check of MPI calls. Only comm includes mpi.h.
 #pragma once
 
 #include <mpi.h>
 
 #include <exception>
 
-#include "check_mpi.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 
 namespace tandem::comm {
+
+// Throws InternalError with MPI's text, the call and its place; returns where `code` is
+// MPI_SUCCESS.
+void check_mpi(int code, const char* call, const char* file, int line);
+#define TANDEM_MPI(call) ::tandem::comm::check_mpi((call), #call, __FILE__, __LINE__)
 
 // Freeing is collective. A rank on its way out of an error must not wait for ranks that have none.
 // Its caller then ends the job, and MPI_Finalize or MPI_Abort cleans up.

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "check_mpi.hpp"
 #include "mpi_handle.hpp"
 #include "tandem/comm/collectives.hpp"
 #include "tandem/core/error.hpp"

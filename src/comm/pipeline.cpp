@@ -1,4 +1,4 @@
-#include "tandem/comm/pipeline.hpp"
+#include "pipeline.hpp"
 
 #include <atomic>
 #include <exception>

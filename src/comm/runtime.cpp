@@ -11,8 +11,8 @@
 #include <system_error>
 #include <thread>
 
-#include "check_mpi.hpp"
 #include "fabric_search.hpp"
+#include "mpi_handle.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "check_mpi.hpp"
 #include "collectives_conformance.hpp"
+#include "mpi_handle.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"

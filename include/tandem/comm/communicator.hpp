@@ -30,7 +30,7 @@ class Communicator : public Collectives {
   }
   // Non-blocking forms of a sum by reduce() and of broadcast() from rank 0. MPI matches them in the
   // order of their starts, so calls that depend on the end of others need a communicator of their
-  // own (comm/pipeline.hpp).
+  // own (pipeline.hpp).
   std::unique_ptr<Request> ireduce(Buffer values) { return do_ireduce(values); }
   std::unique_ptr<Request> ibroadcast(Buffer values) { return do_ibroadcast(values); }
   // As MPI_Ialltoall, with one equal chunk per rank. Both buffers must live until it completes.

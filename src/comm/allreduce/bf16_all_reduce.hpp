@@ -17,9 +17,9 @@
 #include <memory>
 #include <vector>
 
+#include "pipeline.hpp"
 #include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/pipeline.hpp"
 
 namespace tandem::comm {
 

@@ -15,10 +15,10 @@
 #include <string>
 
 #include "bf16_all_reduce.hpp"
+#include "pipeline.hpp"
 #include "shared_floats.hpp"
 #include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/pipeline.hpp"
 
 namespace tandem::comm {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "chunk_reader.hpp"
+#include "data/picture_sources/foreign_file.hpp"
 #include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/data/foreign_file.hpp"
 #include "user_block.hpp"
 #include "version2_reader.hpp"
 

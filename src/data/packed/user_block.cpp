@@ -1,9 +1,10 @@
 #include "user_block.hpp"
 
 #include "data/files/byte_stream.hpp"
+#include "data/picture_sources/foreign_file.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/data/foreign_file.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/data/foreign_file.hpp"
+#include "foreign_file.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/train/finite.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

@@ -10,9 +10,9 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/snapshot.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

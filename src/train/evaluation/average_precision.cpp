@@ -1,4 +1,4 @@
-#include "tandem/train/average_precision.hpp"
+#include "average_precision.hpp"
 
 #include <algorithm>
 #include <cmath>

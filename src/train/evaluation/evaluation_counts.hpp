@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "average_precision.hpp"
 #include "tandem/comm/communicator.hpp"
 #include "tandem/data/batch_loader.hpp"
-#include "tandem/train/average_precision.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/top_losses.hpp"
 

@@ -12,7 +12,7 @@
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/replicate.hpp"
-#include "tandem/train/test_time_augmentation.hpp"
+#include "test_time_augmentation.hpp"
 
 namespace tandem::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/train/test_time_augmentation.hpp"
+#include "test_time_augmentation.hpp"
 
 namespace tandem::train {
 

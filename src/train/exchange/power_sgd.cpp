@@ -7,9 +7,9 @@
 
 #include "power_sgd_loops.hpp"
 #include "tandem/core/random.hpp"
-#include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/tensor_names.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

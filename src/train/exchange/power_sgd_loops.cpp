@@ -1,10 +1,9 @@
 #include "power_sgd_loops.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tandem/kernels/cpu_clones.hpp"
-#include "tandem/train/finite.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 

@@ -6,8 +6,8 @@
 #include "host_optimizer.hpp"
 #include "layerwise_pieces.hpp"
 #include "optimizer_loops.hpp"
-#include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/train/finite.hpp"
+#include "finite.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
-#include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

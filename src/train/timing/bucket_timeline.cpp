@@ -1,4 +1,4 @@
-#include "tandem/train/bucket_timeline.hpp"
+#include "bucket_timeline.hpp"
 
 #include <utility>
 

@@ -6,11 +6,11 @@
 #include <ctime>
 #include <future>
 
+#include "bucket_timeline.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/progress_thread.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/core/median.hpp"
-#include "tandem/train/bucket_timeline.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/step_timing.hpp"

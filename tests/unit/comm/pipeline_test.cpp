@@ -1,5 +1,5 @@
 // That stages start in one order whatever the order in which the ones before them end.
-#include "tandem/comm/pipeline.hpp"
+#include "pipeline.hpp"
 
 #include <gtest/gtest.h>
 

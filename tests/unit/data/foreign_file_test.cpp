@@ -1,4 +1,4 @@
-#include "tandem/data/foreign_file.hpp"
+#include "data/picture_sources/foreign_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tandem/train/average_precision.hpp"
+#include "train/evaluation/average_precision.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tandem/train/bucket_timeline.hpp"
+#include "train/timing/bucket_timeline.hpp"
 
 #include <gtest/gtest.h>
 

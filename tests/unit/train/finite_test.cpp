@@ -1,4 +1,4 @@
-#include "tandem/train/finite.hpp"
+#include "train/parameters/finite.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 
 #include "support/lone_communicator.hpp"
 #include "support/power_sgd_net.hpp"
-#include "tandem/train/finite.hpp"
 #include "tandem/train/snapshot.hpp"
 #include "train/exchange/power_sgd_loops.hpp"
+#include "train/parameters/finite.hpp"
 
 namespace tandem::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/train/test_time_augmentation.hpp"
+#include "train/evaluation/test_time_augmentation.hpp"
 
 #include <gtest/gtest.h>
 
