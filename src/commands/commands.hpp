@@ -24,7 +24,7 @@ struct Command {
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
   // Runs instead of run_in_job in each of several processes that MPI did not connect.
-  int (*run_lone)(const Arguments&) = nullptr;
+  int (*run_unconnected)(const Arguments&) = nullptr;
   std::vector<std::string> first_options = {};  // names; --help begins with them
   std::string alone_with = {};
   std::string together_with = {};

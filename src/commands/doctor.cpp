@@ -107,7 +107,7 @@ int run_doctor(Job& job, const Arguments& arguments) {
 
 // Runs in each process, but only one prints. MPI's own start would abort the processes with its own
 // message, or leave each alone.
-int run_lone_doctor(const Arguments& arguments) {
+int run_unconnected_doctor(const Arguments& arguments) {
   Options options = resolve_alone(doctor_command(), arguments, false);
   const bool json = options.flag("json");
   refuse_options_of_hosts(options);
@@ -123,7 +123,7 @@ int run_lone_doctor(const Arguments& arguments) {
 }  // namespace
 
 Command doctor_command() {
-  return {
+  Command command{
       "doctor",
       "[--data FILE.h5] [options]",
       "check ranks, hosts, GPUs, memory, network and data; print a fix for each fault",
@@ -139,11 +139,10 @@ Command doctor_command() {
        {"network", "LIST", "", "interface or network of the hosts, such as 10.0.0.0/24", "hosts"},
        {"json", "", "false", "one JSON object on standard output", "reporting"}},
       run_doctor_of_hosts,
-      run_doctor,
-      {},
-      run_lone_doctor,
-      {},
-      "hosts"};
+      run_doctor};
+  command.run_unconnected = run_unconnected_doctor;
+  command.alone_with = "hosts";
+  return command;
 }
 
 }  // namespace tandem::app

@@ -4,13 +4,12 @@
 
 #include "commands.hpp"
 #include "diagnose/start_checks.hpp"
-#include "session/cuda_build.hpp"
 #include "session/device_choice.hpp"
 #include "session/engine.hpp"
+#include "session/rank_table.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -36,18 +35,6 @@ std::vector<std::vector<std::string>> program_rows(const Engine& engine) {
           {"hdf5", data::hdf5_version()},
           {"models", join(model::network_names(), ", ")},
           {"shared memory", shared_memory()}};
-}
-
-// On rank 0. Where `train` would compute by itself; what would end it is a warning here.
-device::GpuDecision decide(const std::vector<device::RankGpus>& gpus) {
-  try {
-    return device::bind_gpus({}, cuda_of_build(), gpus);
-  } catch (const UnavailableError& error) {
-    device::GpuDecision decision;
-    decision.bindings.resize(gpus.size());
-    decision.warnings.emplace_back(error.what());
-    return decision;
-  }
 }
 
 // "supports CUDA 12.4", and why it shows no GPU, if so.
@@ -93,7 +80,7 @@ int run_info(Job& job, const Arguments& arguments) {
   const std::vector<device::RankGpus> gpus = gather_gpus(job, look_at_gpus(job));
   device::GpuDecision decision;
   std::vector<std::string> devices;
-  if (job.is_root()) decision = decide(gpus);
+  if (job.is_root()) decision = decide_by_default(gpus);
   for (const device::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
   const RankTable ranks = make_rank_table(job, threads, devices);
   const RankFacts facts = look_at_start(job, threads);
@@ -102,7 +89,7 @@ int run_info(Job& job, const Arguments& arguments) {
   std::vector<std::vector<std::string>> rows = program_rows(open_engine());
   rows.push_back({"gpu driver", describe_driver(gpus.front().view)});
   if (!json) {
-    print_line(format_table(rows) + "\n\n" + ranks.text + gpu_table(gpus));
+    print_line(format_table(rows) + "\n\n" + full_rank_table(ranks) + gpu_table(gpus));
   } else {
     Json object;
     for (const auto& row : rows) object[row[0]] = row[1];

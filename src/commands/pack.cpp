@@ -220,7 +220,7 @@ Command pack_command() {
   std::vector<std::string> formats = data::pack_formats();
   formats.insert(formats.begin(), "auto");
   const std::string default_images = std::to_string(data::kDefaultSyntheticImages);
-  return {
+  Command command{
       "pack",
       "--input PATH --output FILE.h5",
       "pack CIFAR, MNIST, images of one's own or the built-in data set into HDF5",
@@ -265,12 +265,9 @@ Command pack_command() {
         "output"},
        {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
       run_pack,
-      run_pack_in_job,
-      {},
-      nullptr,
-      {},
-      {},
-      "files"};
+      run_pack_in_job};
+  command.together_with = "files";
+  return command;
 }
 
 }  // namespace tandem::app

@@ -17,6 +17,7 @@
 #include "self_description.hpp"
 #include "session/cuda_build.hpp"
 #include "session/launcher_check.hpp"
+#include "session/start_up_watch.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/launcher.hpp"
@@ -100,7 +101,7 @@ int run_as_rank(const Command& command, const Arguments& arguments, const comm::
                 std::optional<Supervision>& supervision) {
   const int rank = runtime.rank();
   try {
-    if (command.run_lone == nullptr) require_launcher_of_this_mpi(runtime.world());
+    if (command.run_unconnected == nullptr) require_launcher_of_this_mpi(runtime.world());
     Job job(supervision, limits);
     start_up.reset();
     const int code = run_together(command, job, arguments);
@@ -222,7 +223,7 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
     if (prints) warn_of_mistyped_variables();
     if (runs_alone(command, rest)) return prints ? command.run_alone(rest) : 0;
     if (is_started_without_pmi()) {
-      if (command.run_lone != nullptr) return command.run_lone(rest);
+      if (command.run_unconnected != nullptr) return command.run_unconnected(rest);
       if (prints) print_warning(lone_ranks(launched_ranks(), 0).text());
     }
     return run_in_job(command, rest);

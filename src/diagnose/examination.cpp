@@ -49,15 +49,6 @@ void look_at_own_gpu(const device::GpuBinding& binding, RankFacts& facts) {
   facts.nvml_error = metrics::why_gpu_is_silent(gpu.bus_id);
 }
 
-// On rank 0. What `train` would say before it takes GPUs, or the CPU in their place.
-std::vector<std::string> gpu_warnings(const std::vector<device::RankGpus>& ranks) {
-  try {
-    return device::bind_gpus({}, cuda_of_build(), ranks).warnings;
-  } catch (const UnavailableError& error) {
-    return {error.what()};
-  }
-}
-
 // Collective. The pairs of hosts by the first rank of each, so that no two measure over one link at
 // a time, then the pairs of ranks of each host.
 std::vector<PairSpeed> measure_all_pairs(Job& job, comm::Progress& progress) {
@@ -114,7 +105,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   result.measurements.pairs = job.world.gather(measure_all_pairs(job, progress));
   mine.transport = describe_transport();
   result.facts = gather_facts(job, mine);
-  if (job.is_root()) result.measurements.gpu_warnings = gpu_warnings(gpus);
+  if (job.is_root()) result.measurements.gpu_warnings = decide_by_default(gpus).warnings;
   return result;
 }
 

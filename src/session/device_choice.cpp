@@ -5,6 +5,7 @@
 
 #include "cuda_build.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 
 namespace tandem::device {
@@ -69,6 +70,17 @@ void DeviceChoice::take_cpu() {
 }
 
 Json gpus_to_json(const std::vector<device::Gpu>& gpus) { return gpus; }
+
+device::GpuDecision decide_by_default(const std::vector<device::RankGpus>& ranks) {
+  try {
+    return device::bind_gpus({}, cuda_of_build(), ranks);
+  } catch (const UnavailableError& error) {
+    device::GpuDecision decision;
+    decision.bindings.resize(ranks.size());
+    decision.warnings.emplace_back(error.what());
+    return decision;
+  }
+}
 
 std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine) {
   std::vector<device::RankGpus> ranks;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -76,9 +77,14 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
   return fields;
 }
 
-// Applies the job's --stall-… options to the watchdog. A bad value is a fault of the options.
-Options watched(Job& job, Options options) {
-  if (find_option(options.table(), stall_options("").front().name) != nullptr) {
+// Collective. The options that `resolve_here` gives on rank 0. Applies their --stall-… to the
+// watchdog; a bad value is a fault of the options.
+Options resolve_for_all(Job& job, const OptionTable& table,
+                        const std::function<Options()>& resolve_here) {
+  std::string text;
+  comm::agree_on_rank_0(job.world, [&] { text = to_text(resolve_here()); });
+  Options options = from_text(job.world.broadcast_string(text), table);
+  if (find_option(table, stall_options("").front().name) != nullptr) {
     const comm::StallLimits limits = read_stall_limits(options);
     if (job.has_same_versions()) job.supervision().set_limits(limits);
   }
@@ -119,18 +125,14 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
                                   {"libtorch of the program", libtorch_of_build()},
                                   {"MPI version", comm::mpi_library_version()}});
   comm::require_equal(job.world, fields_of(table, line));
-  std::string resolved;
-  comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
-  return watched(job, from_text(job.world.broadcast_string(resolved), table));
+  return resolve_for_all(job, table, [&] { return resolve(table, line); });
 }
 
 Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
                           const Arguments& arguments) {
-  std::string resolved;
-  comm::agree_on_rank_0(job.world, [&] {
-    resolved = to_text(resolve(table, parse_command_line(command, table, arguments, false)));
+  return resolve_for_all(job, table, [&] {
+    return resolve(table, parse_command_line(command, table, arguments, false));
   });
-  return watched(job, from_text(job.world.broadcast_string(resolved), table));
 }
 
 std::string describe_versions() {
@@ -147,24 +149,6 @@ int rank_threads(int asked, int otherwise) {
   }
   require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
   return threads;
-}
-
-RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>& devices) {
-  RankTable table;
-  table.devices = devices;
-  table.ranks = comm::gather_topology(job.world, job.topology);
-  table.threads = job.world.gather(std::vector<int>{threads});
-  std::vector<std::vector<std::string>> rows{
-      {"rank", "host", "local rank", "device", "cpus", "threads"}};
-  for (std::size_t i = 0; i < table.ranks.size(); ++i) {
-    const comm::Topology& rank = table.ranks[i];
-    rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank),
-                    devices[i],
-                    std::to_string(rank.allowed_cpus) + " of " + std::to_string(rank.host_cpus),
-                    std::to_string(table.threads[i])});
-  }
-  table.text = format_table(rows);
-  return table;
 }
 
 }  // namespace tandem::app

@@ -58,14 +58,4 @@ std::string describe_versions();
 // UnavailableError where the system does not grant as many, since libtorch would then hang or exit.
 int rank_threads(int asked, int otherwise);
 
-// Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads. `devices`: of
-// every rank, on rank 0.
-struct RankTable {
-  std::string text;
-  std::vector<comm::Topology> ranks;
-  std::vector<int> threads;
-  std::vector<std::string> devices;
-};
-RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>& devices);
-
 }  // namespace tandem::app

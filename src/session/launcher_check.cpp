@@ -40,32 +40,32 @@ std::string launcher_program(const std::string& entry) {
   return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error).string();
 }
 
-[[noreturn]] void refuse(const std::string& said, int launched) {
+// Throws if a launcher started several ranks.
+void require_one_launched() {
+  const std::string entry = launched_world();
+  const int launched = std::atoi(entry.substr(entry.find('=') + 1).c_str());
+  if (launched <= 1) return;
   std::this_thread::sleep_for(std::min(comm::launcher_rank(), kMaxWaits) * kWaitOfRank);
-  const std::string launcher = launcher_program(said);
+  const std::string launcher = launcher_program(entry);
   throw UnavailableError(
       "the launcher " + (launcher.empty() ? "of this job" : launcher) + " started " +
-      std::to_string(launched) + " ranks (" + said + "), and the MPI library of this program, " +
+      std::to_string(launched) + " ranks (" + entry + "), and the MPI library of this program, " +
       comm::mpi_library_version() + " (" + comm::mpi_library_path() +
       "), belongs to another launcher and does not connect the ranks: each would train alone; "
       "start it with the launcher of that library: " +
       comm::mpirun_of_library() + " -np " + std::to_string(launched) + " tandem …");
 }
 
-int count_of(const std::string& said) { return std::atoi(said.substr(said.find('=') + 1).c_str()); }
-
 }  // namespace
 
 void require_launcher_before_mpi() {
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr || std::getenv("PMI_RANK") != nullptr) return;
   if (begins_with(comm::mpi_library_version(), "Open MPI")) return;
-  const std::string said = launched_world();
-  if (count_of(said) > 1) refuse(said, count_of(said));
+  require_one_launched();
 }
 
 void require_launcher_of_this_mpi(int world) {
-  const std::string said = launched_world();
-  if (world == 1 && count_of(said) > 1) refuse(said, count_of(said));
+  if (world == 1) require_one_launched();
 }
 
 }  // namespace tandem::app

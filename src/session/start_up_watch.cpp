@@ -1,11 +1,11 @@
-// Before MPI has connected the ranks, only /proc shows their state.
+#include "start_up_watch.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
-#include "supervision.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
@@ -19,13 +19,14 @@ namespace {
 constexpr auto kTurn = std::chrono::milliseconds(1000);
 constexpr int kMaxTurns = 3;
 
+// Before MPI has connected the ranks, only /proc shows their state.
 [[noreturn]] void end_start_up(double seconds) {
   const int rank = comm::launcher_rank();
   const std::vector<comm::RankProcess> others = comm::other_ranks_of_host();
-  const auto speak_before = [&](const comm::RankProcess& each) {
+  const auto report_before = [&](const comm::RankProcess& each) {
     return each.rank < rank && !each.is_stopped;
   };
-  const auto turns = std::count_if(others.begin(), others.end(), speak_before);
+  const auto turns = std::count_if(others.begin(), others.end(), report_before);
   const auto stopped = std::find_if(others.begin(), others.end(),
                                     [](const comm::RankProcess& each) { return each.is_stopped; });
   // If all ranks of this host run, another host may know which rank is stopped, so let it go first.

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "tandem/comm/deadline.hpp"
 #include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
@@ -41,16 +40,6 @@ class Supervision {
   const std::vector<std::string> hosts_;
   comm::StallLimits limits_;
   std::optional<comm::Watchdog> watchdog_;
-};
-
-// Guards the time from before MPI_Init until the Supervision exists. If it takes longer than the
-// limit, ends the process with 124 and names a stopped rank of this host, if there is one.
-class StartUpWatch {
- public:
-  explicit StartUpWatch(comm::StallLimits limits);
-
- private:
-  comm::Deadline deadline_;
 };
 
 }  // namespace tandem::app

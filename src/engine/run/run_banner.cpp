@@ -28,18 +28,6 @@ std::string describe_data(const RunInputs& inputs) {
          (images.shared() ? "" : "; " + format_bytes(images.bytes()) + " in every rank");
 }
 
-bool are_alike(const RankTable& ranks, std::size_t one, std::size_t other) {
-  const comm::Topology& a = ranks.ranks[one];
-  const comm::Topology& b = ranks.ranks[other];
-  return a.host == b.host && a.allowed_cpus == b.allowed_cpus && a.host_cpus == b.host_cpus &&
-         ranks.devices[one] == ranks.devices[other] && ranks.threads[one] == ranks.threads[other];
-}
-
-// "3", "0-3"
-std::string range_text(int first, int last) {
-  return std::to_string(first) + (first == last ? "" : "-" + std::to_string(last));
-}
-
 // For a batch of one image, which cannot be smaller.
 std::string fix_of_least_batch(const train::TrainConfig& config, int world) {
   if (config.global_batch_size > 0) return "more training images";
@@ -50,28 +38,6 @@ std::string fix_of_least_batch(const train::TrainConfig& config, int world) {
 }
 
 }  // namespace
-
-std::string brief_rank_table(const RankTable& ranks) {
-  constexpr std::size_t kMostRows = 16;
-  std::vector<std::vector<std::string>> rows{
-      {"rank", "host", "local rank", "device", "cpus", "threads"}};
-  std::size_t shown = 0;
-  while (shown < ranks.ranks.size() && rows.size() <= kMostRows) {
-    std::size_t last = shown;
-    while (last + 1 < ranks.ranks.size() && are_alike(ranks, shown, last + 1)) ++last;
-    const comm::Topology& first = ranks.ranks[shown];
-    rows.push_back({range_text(first.rank, ranks.ranks[last].rank), first.host,
-                    range_text(first.local_rank, ranks.ranks[last].local_rank),
-                    ranks.devices[shown],
-                    std::to_string(first.allowed_cpus) + " of " + std::to_string(first.host_cpus),
-                    std::to_string(ranks.threads[shown])});
-    shown = last + 1;
-  }
-  const std::size_t left = ranks.ranks.size() - shown;
-  if (left == 0) return format_table(rows);
-  return format_table(rows) + "\nand " + format_quantity(left, "more rank") +
-         "; the run's manifest.json has all";
-}
 
 std::vector<std::string> given_options(const Options& options, const Arguments& words) {
   std::vector<std::string> parts;

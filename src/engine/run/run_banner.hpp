@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "run_inputs.hpp"
-#include "session/job.hpp"
+#include "session/rank_table.hpp"
 
 namespace tandem::app {
 
@@ -25,10 +25,6 @@ struct Banner {
   // Options as given, data set, network, batch arithmetic, ranks.
   std::string text() const;
 };
-
-// A table of rank, host, local rank, device, CPUs and threads. Neighbors that differ in rank and
-// local rank alone become one row. At most 16 rows.
-std::string brief_rank_table(const RankTable& ranks);
 
 // "TANDEM_LR=0.1 --data a.h5 --quiet": the options that differ from recipe, file and defaults, as
 // they were given, each a part with its value.

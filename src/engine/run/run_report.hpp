@@ -5,7 +5,7 @@
 #include <string>
 
 #include "run_inputs.hpp"
-#include "session/job.hpp"
+#include "session/rank_table.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/train/trainer.hpp"

@@ -82,7 +82,7 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
   }
   start.texts = {{"run/command_line", as_code(command_line)},
                  {"run/config", as_code(to_ini(options))},
-                 {"run/ranks", as_code(ranks.text)}};
+                 {"run/ranks", as_code(full_rank_table(ranks))}};
   if (!data::has_png_form(info.shape)) return start;
   const data::ImagesView view = images.view(data::Split::kTrain);
   data::PixelsOf pixels_of(view);

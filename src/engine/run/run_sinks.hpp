@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/options.hpp"
-#include "session/job.hpp"
+#include "session/rank_table.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"
