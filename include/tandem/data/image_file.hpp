@@ -42,6 +42,10 @@ struct PictureExtent {
   int width = 0;
   bool has_color = false;  // a palette counts as color
   int orientation = 1;     // as in Picture; height and width are those of the values
+
+  std::uint64_t pixels() const {
+    return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width);
+  }
 };
 
 PictureExtent upright(PictureExtent extent);
@@ -50,17 +54,16 @@ PictureExtent upright(PictureExtent extent);
 using BeforeTaking = std::function<void(std::uint64_t)>;
 // The whole file, at most 268 MB.
 std::string read_picture_bytes(const std::string& path, const BeforeTaking& before = nullptr);
-using BeforeDecoding = BeforeTaking;
 // Decodes bytes in memory; `where` names them in messages. The content decides between PNG and
 // JPEG, not the name.
 Picture decode_picture(std::string_view bytes, const std::string& where,
                        std::uint64_t most_pixels = kMaxPicturePixels,
-                       const BeforeDecoding& before = nullptr);
+                       const BeforeTaking& before = nullptr);
 // Checks that decode_picture() would accept these bytes, but in less time: it decodes a JPEG at an
 // eighth of its size. Throws the same errors.
 PictureExtent prove_decodable(std::string_view bytes, const std::string& where,
                               std::uint64_t most_pixels = kMaxPicturePixels,
-                              const BeforeDecoding& before = nullptr);
+                              const BeforeTaking& before = nullptr);
 // Reads only as much of the file as it needs.
 PictureExtent read_picture_extent(const std::string& path);
 

@@ -3,15 +3,10 @@
 #include <cstddef>
 
 #include "move_pixels.hpp"
+#include "streams.hpp"
 #include "tandem/core/random.hpp"
 
 namespace tandem::data {
-namespace {
-constexpr std::uint64_t kAugmentStream =
-    0x61756731;  // keeps these numbers apart from the permutation's
-constexpr std::uint64_t kAlternateStream = 0x616c7431;
-
-}  // namespace
 
 Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std::uint64_t epoch,
                                std::uint32_t image) {

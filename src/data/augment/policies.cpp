@@ -1,7 +1,6 @@
 #include "policies.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 

@@ -6,6 +6,8 @@
 
 namespace tandem::data {
 
+constexpr std::uint64_t kAugmentStream = 0x61756731;
+constexpr std::uint64_t kAlternateStream = 0x616c7431;
 constexpr std::uint64_t kResizedCropStream = 0x72637270;
 constexpr std::uint64_t kColorJitterStream = 0x636a6974;
 constexpr std::uint64_t kPolicyStream = 0x706f6c31;

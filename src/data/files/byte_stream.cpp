@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
 constexpr std::string_view kZipMagic = "PK";
 constexpr int kGzipOnly = 16 + MAX_WBITS;
-// What zlib has taken in and not yet given out becomes less than its window.
+// The input that zlib holds back becomes less than its window.
 constexpr std::uint64_t kInflateWindow = std::uint64_t{32} * 1024;
 
 class PlainStream : public ByteStream {
@@ -122,17 +122,13 @@ std::unique_ptr<ByteStream> open_byte_stream(const std::string& path) {
   return std::make_unique<PlainStream>(std::move(file));
 }
 
-bool is_gzip_file(const std::string& path) {
-  return begins_with(beginning_of(File::open_for_reading(path)), kGzipMagic);
+std::string beginning_of(const std::string& path) {
+  return beginning_of(File::open_for_reading(path));
 }
 
-bool is_zip_file(const std::string& path) {
-  return begins_with(beginning_of(File::open_for_reading(path)), kZipMagic);
-}
+bool is_gzip_file(const std::string& path) { return begins_with(beginning_of(path), kGzipMagic); }
 
-bool is_foreign_picture(const std::string& path) {
-  return !foreign_picture(beginning_of(File::open_for_reading(path))).empty();
-}
+bool is_zip_file(const std::string& path) { return begins_with(beginning_of(path), kZipMagic); }
 
 std::string foreign_picture(std::string_view beginning) {
   struct Kind {
@@ -165,12 +161,14 @@ std::string foreign_picture(std::string_view beginning) {
 std::string describe_beginning(std::string_view beginning) {
   if (beginning.empty()) return "an empty file";
   if (begins_with(beginning, kGzipMagic)) return "gzip data";
-  if (begins_with(beginning, "\x89HDF\r\n\x1a\n")) return "an HDF5 file";
+  if (begins_with(beginning, kHdf5Signature)) return "an HDF5 file";
   if (begins_with(beginning, kZipMagic)) return "a zip archive";
+  if (begins_with(beginning, kSealBegins)) return "a packed data set";
+  if (begins_with(beginning, "\x93NUMPY")) return "an array of numpy";
   if (begins_with(beginning, "\x89PNG\r\n")) return "a PNG picture";
   if (begins_with(beginning, "\xff\xd8\xff")) return "a JPEG picture";
   if (std::string picture = foreign_picture(beginning); !picture.empty()) return picture;
-  const std::size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const std::size_t text = beginning.find_first_not_of(" \t\r\n", byte_order_mark_bytes(beginning));
   if (text != std::string_view::npos && beginning[text] == '<') {
     return "a web page or other XML, as a failed download leaves it";
   }
@@ -188,7 +186,7 @@ std::string describe_beginning(std::string_view beginning) {
 }
 
 std::string describe_file(const std::string& path) {
-  return describe_beginning(beginning_of(File::open_for_reading(path)));
+  return describe_beginning(beginning_of(path));
 }
 
 }  // namespace tandem::data

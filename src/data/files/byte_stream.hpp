@@ -36,6 +36,15 @@ inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::
   return value;
 }
 
+// The same of big-endian bytes.
+inline std::uint64_t big_endian(std::string_view bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes.substr(at, count)) {
+    value = value << 8 | static_cast<unsigned char>(byte);
+  }
+  return value;
+}
+
 // Appends the bytes of an unsigned number, the lowest first.
 template <typename Unsigned>
 void append_little_endian(std::string& bytes, Unsigned value) {
@@ -44,21 +53,31 @@ void append_little_endian(std::string& bytes, Unsigned value) {
   }
 }
 
-// Compression is recognised by content, not by name.
+// 3 if the text begins with the byte order mark of UTF-8, as editors on Windows write it; else 0.
+inline std::size_t byte_order_mark_bytes(std::string_view text) {
+  return text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;
+}
+
+// Compression is recognized by content, not by name.
 std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 
-// By the first bytes, whatever the name.
+// The first bytes of a packed data set with a user block, and of an HDF5 file.
+constexpr std::string_view kSealBegins = "tandem-dataset";
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
+
+// The first bytes of a file, at most 64.
+std::string beginning_of(const std::string& path);
+// These bytes decide, not the name.
 bool is_gzip_file(const std::string& path);
 bool is_zip_file(const std::string& path);
-bool is_foreign_picture(const std::string& path);  // by foreign_picture()
 
 // "a WebP picture", "a GIF picture", … by the first 16 bytes; empty for PNG, JPEG and no picture.
 std::string foreign_picture(std::string_view beginning);
 
-// What bytes that are not what was expected look like, for messages: "an empty file",
-// "a web page", "gzip data", …, else the first bytes in hexadecimal.
+// Describes unexpected bytes for a message: "an empty file", "a web page", "gzip data", …, else the
+// first bytes in hexadecimal.
 std::string describe_beginning(std::string_view beginning);
-// The same of the file's first bytes.
+// The same of beginning_of().
 std::string describe_file(const std::string& path);
 
 }  // namespace tandem::data

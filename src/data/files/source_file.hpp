@@ -29,7 +29,7 @@ struct SourceFile {
 DataError fault_at(const std::string& where, std::uint64_t offset, const std::string& found,
                    const std::string& expected);
 
-// The stream from `have` (what was read of it before, kept) to its end, which must be at `size`.
+// The whole stream, whose first bytes `have` were read before. Its end must be at `size`.
 // DataError if the decompressed data need more memory than is `available`, because the OOM killer
 // would end the process.
 SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,

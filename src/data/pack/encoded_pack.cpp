@@ -32,18 +32,7 @@ constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
 constexpr int kFewestReaders = 4;
 constexpr std::uint64_t kOrderStream = std::uint64_t{1} << 32;  // apart from epochs and labels
 
-void require_possible(const ImageShape& shape) {
-  if (shape.pixels() <= kMaxPixels) return;
-  throw UsageError("--size: asks for images of " + shape.text() + ", " +
-                   format_count(shape.pixels()) +
-                   " values, at most 1,000,000 are possible (577x577 in color); give a smaller "
-                   "height and width, such as 224x224");
-}
-
-struct EncodedPacked {
-  DatasetInfo info;
-  BrokenFiles skipped;  // with paths within the input, sorted
-};
+const char* purpose_of(Split split) { return split == Split::kTrain ? "training" : "testing"; }
 
 class EncodedPack {
  public:
@@ -60,16 +49,14 @@ class EncodedPack {
         train_per_class_(source.info().classes.size()),
         given_per_class_(source.info().classes.size()) {}
 
-  EncodedPacked run() {
+  DatasetInfo run() {
     for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
     std::sort(broken_.begin(), broken_.end());
     require_every_class();
     require_labels();
     if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
     writer_.finish_pictures();
-    EncodedPacked packed;
-    DatasetInfo& info = packed.info;
-    info = source_.info();
+    DatasetInfo info = source_.info();
     if (!request_.name.empty()) info.name = request_.name;
     info.shape = shape();
     info.part = part_.part;
@@ -78,11 +65,13 @@ class EncodedPack {
     info.turned_pictures = turned_;
     info.source_sha256 = source_.source_sha256(packed_);
     find_moments(info);
-    packed.skipped = broken_;
-    for (BrokenFile& file : packed.skipped) file.path = name_within(root(), file.path);
-    writer_.finish(info, packed.skipped);
-    return packed;
+    BrokenFiles skipped = broken_;
+    for (BrokenFile& file : skipped) file.path = name_within(root(), file.path);
+    writer_.finish(info, skipped);
+    return info;
   }
+
+  const BrokenFiles& broken() const { return broken_; }  // sorted, once run() has returned
 
  private:
   const std::string& root() const { return source_.root(); }
@@ -135,7 +124,7 @@ class EncodedPack {
       if (!labels.empty()) is_labelled_[index_of(split)] = true;
       if (picture.has_color && !has_color_) {
         has_color_ = true;
-        require_possible(shape());
+        require_packable_shape(shape());
       }
       turned_ += picture.is_turned ? 1 : 0;
       if (split == Split::kTrain) {
@@ -187,8 +176,7 @@ class EncodedPack {
     for (const Split split : {Split::kTrain, Split::kTest}) {
       if (whole_[index_of(split)] > 0) continue;
       throw BrokenFilesError(root(), broken_,
-                             std::string(", and there is no other for ") +
-                                 (split == Split::kTrain ? "training" : "testing") +
+                             std::string(", and there is no other for ") + purpose_of(split) +
                                  (part_.parts == 0 ? "" : " in " + request_.output));
     }
   }
@@ -197,12 +185,9 @@ class EncodedPack {
   void require_labels() const {
     for (const Split split : {Split::kTrain, Split::kTest}) {
       if (part_.parts > 0 || is_labelled_[index_of(split)]) continue;
-      const std::string purpose = split == Split::kTrain ? "training" : "testing";
-      if (!broken_.empty()) {
-        throw BrokenFilesError(root(), broken_, ", and no other for " + purpose + " has a label");
-      }
-      throw DataError(request_.input + ": no picture for " + purpose +
-                      " has a label; give some of them labels");
+      const std::string fault = std::string(" for ") + purpose_of(split) + " has a label";
+      if (!broken_.empty()) throw BrokenFilesError(root(), broken_, ", and no other" + fault);
+      throw DataError(request_.input + ": no picture" + fault + "; give some of them labels");
     }
   }
 
@@ -273,18 +258,19 @@ OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t 
 
 DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
                          const std::function<void()>& check) {
-  require_possible(
+  require_packable_shape(
       {std::max(request.channels, 1), std::max(request.height, 1), std::max(request.width, 1)});
   if (std::max(source.info().train_count, source.info().test_count) > kMaxImages) {
     throw DataError(request.input + ": holds more than 10,000,000 pictures of a split");
   }
   require_replaceable(request.output);
   AtomicFile output(request.output);
-  EncodedPacked packed = EncodedPack(request, source, part, output, check).run();
-  require_variation(packed.info, request.input);
+  EncodedPack packing(request, source, part, output, check);
+  DatasetInfo info = packing.run();
+  require_variation(info, request.input);
   check();
-  publish(output, request.output, list_of(packed.skipped, source.root()));
-  return std::move(packed.info);
+  publish(output, request.output, list_of(packing.broken()));
+  return info;
 }
 
 }  // namespace tandem::data

@@ -3,12 +3,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <utility>
 
 #include "data/packed/hdf5_handle.hpp"
+#include "data/packed/user_block.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 
@@ -114,7 +114,7 @@ struct Hdf5Output::Target {
   std::string failure;  // the first one; nothing is written after it
 };
 
-Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block, Content content) {
+Hdf5Output::Hdf5Output(const std::string& path, Content content) {
   const bool keeps = content == Content::kKept;
   const int descriptor = ::open(path.c_str(), O_RDWR | (keeps ? 0 : O_TRUNC) | O_CLOEXEC);
   if (descriptor < 0) throw CannotCreateError(path + ": " + errno_text());
@@ -129,7 +129,7 @@ Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block, Content cont
     H5Pset_small_data_block_size(access.id(), 0);
   }
   const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  H5Pset_userblock(creation.id(), user_block);
+  H5Pset_userblock(creation.id(), kUserBlockBytes);
   file_ = made(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose,
                "create the file");
 }

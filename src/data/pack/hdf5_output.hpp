@@ -19,8 +19,8 @@ class Hdf5Output {
   // arrays fits into one such block, so the place of the first array does not depend on its length.
   static constexpr hsize_t kMetadataBytes = hsize_t{1} << 16;
 
-  // `path`: an existing file, which is overwritten. HDF5's part begins after `user_block` bytes.
-  Hdf5Output(const std::string& path, hsize_t user_block, Content content = Content::kNone);
+  // `path`: an existing file, which is overwritten. HDF5's part begins after the user block.
+  explicit Hdf5Output(const std::string& path, Content content = Content::kNone);
   ~Hdf5Output();
 
   hid_t id() const { return file_.id(); }

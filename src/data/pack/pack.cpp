@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "data/packed/user_block.hpp"
 #include "data/picture_sources/encoded_source.hpp"
 #include "data/pictures/broken_files.hpp"
+#include "data/pictures/moments.hpp"
 #include "data/pixel_sources/image_source.hpp"
 #include "encoded_pack.hpp"
 #include "pack_output.hpp"
@@ -17,7 +19,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/data/dataset_info.hpp"
-#include "version2_pixels.hpp"
+#include "version2_writer.hpp"
 
 namespace tandem::data {
 namespace {
@@ -32,16 +34,53 @@ std::string seal_in_place(File& file) {
   return block.sha256;
 }
 
+// Returns the moments of the images written.
+Moments write_split(Version2Writer& writer, Split split, const ImageSource& source,
+                    const std::function<void()>& check) {
+  const DatasetInfo& info = source.info();
+  const std::size_t pixels = info.shape.pixels();
+  const std::uint64_t count = info.count(split);
+  const std::uint64_t at_once = std::max<std::uint64_t>(kReadBytes / pixels, 1);
+  std::vector<std::uint8_t> values(std::min(at_once, count) * pixels);
+  std::vector<Label> labels(std::min(at_once, count));
+  Moments moments(info.shape);
+  for (std::uint64_t first = 0; first < count; first += at_once) {
+    check();
+    const std::uint64_t size = std::min(at_once, count - first);
+    source.read(split, first, size, values.data(), labels.data());
+    moments.add(values.data(), size);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      writer.add(split, {values.data() + i * pixels, pixels}, {&labels[i], 1});
+    }
+  }
+  return moments;
+}
+
+// Packs images as pixels in version 2. Version 1 cannot hold more than 256 classes.
+DatasetInfo write_version2(AtomicFile& output, ImageSource& source, const std::string& name,
+                           const std::function<void()>& check) {
+  Version2Writer writer(output.file(), output.temporary_path(), Store::kPixels);
+  const Moments moments = write_split(writer, Split::kTrain, source, check);
+  write_split(writer, Split::kTest, source, check);
+  source.require_whole();
+  writer.finish_pictures();
+  DatasetInfo info = source.info();
+  if (!name.empty()) info.name = name;
+  info.mean = moments.mean();
+  info.std = moments.std();
+  info.source_sha256 = source.source_sha256();
+  writer.finish(info, source.skipped_files());
+  return info;
+}
+
 DatasetInfo write_pixels(const PackRequest& request, AtomicFile& output,
                          const std::function<void()>& check, ImageSource& source) {
-  const std::string& path = output.temporary_path();
-  if (source.has_wide_labels()) {
-    DatasetInfo info = write_version2_pixels(output.file(), path, source, request.name, check);
-    require_variation(info, request.input);
-    return info;
-  }
-  DatasetInfo info = write_packed(path, source, request.name, check);
+  const bool is_version2 = source.has_wide_labels();
+  DatasetInfo info = is_version2
+                         ? write_version2(output, source, request.name, check)
+                         : write_packed(output.temporary_path(), source, request.name, check);
   require_variation(info, request.input);
+  if (is_version2) return info;
   info.digest = seal_in_place(output.file());
   info.sealed = true;
   return info;

@@ -2,13 +2,14 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <string_view>
 
+#include "data/files/byte_stream.hpp"
 #include "data/files/name_rules.hpp"
 #include "data/packed/user_block.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/data/pack.hpp"
 
 namespace tandem::data {
@@ -34,15 +35,10 @@ void require_variation(const DatasetInfo& info, const std::string& input) {
 
 void require_replaceable(const std::string& path) {
   if (!is_regular_file(path)) return;  // AtomicFile refuses folders and devices
-  const File file = File::open_for_reading(path);
-  std::array<char, kUserBlockBytes + 8> start{};
-  const std::size_t size = file.read_at(0, start.data(), start.size());
-  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
-  const std::string_view bytes(start.data(), size);
-  if (bytes.substr(0, 8) == kSignature ||
-      (size == start.size() && bytes.substr(kUserBlockBytes) == kSignature)) {
-    return;
-  }
+  std::string start(kUserBlockBytes + kHdf5Signature.size(), '\0');
+  start.resize(File::open_for_reading(path).read_at(0, start.data(), start.size()));
+  if (begins_with(start, kHdf5Signature)) return;
+  if (start.find(kHdf5Signature, kUserBlockBytes) == kUserBlockBytes) return;
   throw CannotCreateError(path +
                           ": exists already and is not a packed data set; choose another --output, "
                           "or remove it first");

@@ -1,18 +1,19 @@
 #include "pack_source.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "data/files/byte_stream.hpp"
 #include "data/files/file_pattern.hpp"
 #include "data/files/source_file.hpp"
-#include "data/packed/user_block.hpp"
 #include "data/picture_sources/list_file.hpp"
 #include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {
@@ -20,8 +21,6 @@ namespace {
 constexpr char kSynthetic[] = "synthetic";
 constexpr char kList[] = "list";
 constexpr char kWebDataset[] = "webdataset";
-
-constexpr char kSealBegins[] = "tandem-dataset";
 
 struct Format {
   const char* name;
@@ -47,10 +46,8 @@ bool has_files(const std::string& format) { return format == "images" || is_list
 // Whether the input is a packed data set, sealed or not.
 bool is_packed(const std::string& input) {
   if (is_folder(input)) return false;
-  const File file = File::open_for_reading(input);
-  char bytes[sizeof kSealBegins - 1] = {};
-  file.read_at(0, bytes, sizeof bytes);
-  return std::string_view(bytes, sizeof bytes) == kSealBegins || is_unsealed(file);
+  const std::string beginning = beginning_of(input);
+  return begins_with(beginning, kSealBegins) || begins_with(beginning, kHdf5Signature);
 }
 
 // A compressed archive is one of CIFAR's, unless files of pictures are wanted.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "data/packed/packed_attributes.hpp"
-#include "data/packed/user_block.hpp"
 #include "data/pictures/moments.hpp"
 #include "hdf5_output.hpp"
 #include "tandem/core/error.hpp"
@@ -58,16 +57,6 @@ class DatasetWriter {
   Hdf5Handle id_;
 };
 
-// An error of the source is not an error of the output, whose name IoErrors get.
-template <class Work>
-auto from_source(Work work) {
-  try {
-    return work();
-  } catch (const IoError& error) {
-    throw Error(error.code(), error.what());
-  }
-}
-
 // Returns the moments of the images written.
 Moments write_split(const Hdf5Output& file, const std::string& group, Split split,
                     const ImageSource& source, const std::function<void()>& between_blocks) {
@@ -91,8 +80,7 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
   for (hsize_t first = 0; first < count; first += at_once) {
     between_blocks();
     const hsize_t size = std::min(at_once, count - first);
-    from_source(
-        [&] { source.read(split, first, size, pixel_values.data(), label_values.data() + first); });
+    source.read(split, first, size, pixel_values.data(), label_values.data() + first);
     moments.add(pixel_values.data(), size);
     images.write(first, size, pixel_values.data());
   }
@@ -122,9 +110,9 @@ void require_within_limits(const DatasetInfo& info) {
 }  // namespace
 
 DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
-                         const std::function<void()>& between_blocks) try {
+                         const std::function<void()>& between_blocks) {
   const Hdf5Silence silence;
-  Hdf5Output file(path, kUserBlockBytes);
+  Hdf5Output file(path);
   DatasetInfo info = source.info();
   require_within_limits(info);
   if (!name.empty()) info.name = name;
@@ -134,7 +122,7 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   info.broken_files = source.skipped_files().size();
   info.mean = moments.mean();
   info.std = moments.std();
-  info.source_sha256 = from_source([&] { return source.source_sha256(); });
+  info.source_sha256 = source.source_sha256();
   write_string(file.id(), "format", kFormatName);
   write_integer(file.id(), "version", kFormatVersion);
   write_string(file.id(), "name", info.name);
@@ -147,8 +135,6 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
   file.close();
   return info;
-} catch (const IoError& error) {
-  throw IoError(path + ": " + error.what());
 }
 
 }  // namespace tandem::data

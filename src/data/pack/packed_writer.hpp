@@ -1,5 +1,6 @@
 // Writes the HDF5 part of a packed file and leaves room for the user block in front of it. One
-// thread at a time. Throws IoError naming `path`, and errors of `between_blocks` and of the source.
+// thread at a time. Throws Error (74) naming `path`, and errors of `between_blocks` and of the
+// source.
 #pragma once
 
 #include <functional>

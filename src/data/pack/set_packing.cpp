@@ -1,7 +1,6 @@
 #include "tandem/data/set_packing.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -66,7 +65,7 @@ void require_no_other_parts(const PackRequest& request) {
   }
 }
 
-// What the message about broken files adds if a class has only such files for training.
+// The addition to the message about broken files if a class has only such files for training.
 std::string lack_of_class(const EncodedSource& source, const BrokenFiles& broken) {
   if (source.info().multi_label) return "";
   std::set<std::string> paths;
@@ -74,7 +73,7 @@ std::string lack_of_class(const EncodedSource& source, const BrokenFiles& broken
   const std::vector<std::string>& classes = source.info().classes;
   std::vector<bool> is_given(classes.size()), is_there(classes.size());
   for (std::uint64_t i = 0; i < source.info().train_count; ++i) {
-    const Label label = source.label(Split::kTrain, i);
+    const Label label = source.labels(Split::kTrain, i).front();
     is_given[label] = true;
     is_there[label] =
         is_there[label] || paths.count(escape_for_terminal(source.where(Split::kTrain, i))) == 0;
@@ -199,13 +198,12 @@ struct SetPacking::Work {
     }
   }
 
-  // Whether this list of the first part has what the source itself cannot use, such as a row
-  // without a label.
+  // Whether this list of the first part has all faults of the source, such as a row without a
+  // label.
   bool lists_faults_of_source(const std::string& list) const {
-    const BrokenFiles faults = source->broken();
-    return std::all_of(faults.begin(), faults.end(), [&](BrokenFile fault) {
-      fault.path = name_within(source->root(), fault.path);
-      return ("\n" + list).find("\n" + list_of({fault}, source->root())) != std::string::npos;
+    const BrokenFiles& faults = source->broken();
+    return std::all_of(faults.begin(), faults.end(), [&](const BrokenFile& fault) {
+      return ("\n" + list).find("\n" + list_of({fault})) != std::string::npos;
     });
   }
 

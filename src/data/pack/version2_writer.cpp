@@ -21,11 +21,11 @@ constexpr std::size_t kMostBlockBytes = std::size_t{4} << 20;
 // Size of blocks of picture files. It is smaller because training has a block of each lane in use.
 constexpr std::size_t kFileBlockBytes = std::size_t{2} << 20;
 
-using Extent = std::vector<hsize_t>;
+using Lengths = std::vector<hsize_t>;
 
 // An array in one piece that HDF5 gives a place now.
 Hdf5Handle make_array(const Hdf5Output& file, const std::string& path, hid_t type,
-                      const Extent& extent) {
+                      const Lengths& extent) {
   const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(creation.id(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
@@ -45,7 +45,7 @@ void write_array(const Hdf5Output& file, const std::string& path, hid_t type, hs
 }
 
 // Writes the beginning of the file. Returns the place of the first array.
-haddr_t begin_hdf5(const Hdf5Output& file, const char* name, const std::array<Extent, 2>& extents,
+haddr_t begin_hdf5(const Hdf5Output& file, const char* name, const std::array<Lengths, 2>& extents,
                    std::vector<Hdf5Handle>& arrays) {
   for (const char* group : kGroups) {
     const Hdf5Handle made =
@@ -63,9 +63,9 @@ const char* name_of(Store store) { return store == Store::kEncoded ? "/bytes" : 
 // The place of the first array of a file, which does not depend on its length.
 haddr_t place_of_pictures(const std::string& path, Store store) {
   // Not closed: nothing is written.
-  const Hdf5Output file(path, kUserBlockBytes, Hdf5Output::Content::kKept);
+  const Hdf5Output file(path, Hdf5Output::Content::kKept);
   std::vector<Hdf5Handle> arrays;
-  const Extent one(store == Store::kEncoded ? 1 : 4, 1);
+  const Lengths one(store == Store::kEncoded ? 1 : 4, 1);
   return begin_hdf5(file, name_of(store), {one, one}, arrays);
 }
 
@@ -101,8 +101,7 @@ void write_attributes(const Hdf5Output& file, const DatasetInfo& info, std::size
 
 }  // namespace
 
-Version2Writer::Version2Writer(File& output, const std::string& path, Store store,
-                               std::mutex* hdf5) try
+Version2Writer::Version2Writer(File& output, const std::string& path, Store store, std::mutex* hdf5)
     : output_(output), path_(path), store_(store), hdf5_(hdf5) {
   const auto lock = lock_hdf5();
   const Hdf5Silence silence;
@@ -110,8 +109,6 @@ Version2Writer::Version2Writer(File& output, const std::string& path, Store stor
   next_block_at_ = pictures_at_;
   filling_.reserve(kMostBlockBytes);
   writing_.reserve(kMostBlockBytes);
-} catch (const IoError& error) {
-  throw IoError(path + ": " + error.what());
 }
 
 Version2Writer::~Version2Writer() {
@@ -175,7 +172,7 @@ std::uint64_t Version2Writer::begin_of(Split split) const {
 void Version2Writer::read_back(std::uint64_t at, char* to, std::size_t bytes) const {
   const std::size_t got = output_.read_at(at, to, bytes);
   if (got == bytes) return;
-  throw IoError("ends at offset " + std::to_string(at + got) + ", bytes up to " +
+  throw IoError(output_.path() + ": ends at offset " + std::to_string(at + got) + ", bytes up to " +
                 std::to_string(at + bytes) + " were written; another program has cut it");
 }
 
@@ -186,7 +183,7 @@ std::string Version2Writer::read(Split split, std::uint64_t image) const {
   return bytes;
 }
 
-void Version2Writer::finish(DatasetInfo& info, const BrokenFiles& broken) try {
+void Version2Writer::finish(DatasetInfo& info, const BrokenFiles& broken) {
   info.train_count = count(Split::kTrain);
   info.test_count = count(Split::kTest);
   const bool is_encoded = store_ == Store::kEncoded;
@@ -195,8 +192,6 @@ void Version2Writer::finish(DatasetInfo& info, const BrokenFiles& broken) try {
   info.broken_files = broken.size();
   write_hdf5(info, broken);
   write_seal(info);
-} catch (const IoError& error) {
-  throw IoError(path_ + ": " + error.what());
 }
 
 std::vector<std::uint64_t> Version2Writer::extent_of(Split split, const DatasetInfo& info) const {
@@ -215,8 +210,8 @@ void Version2Writer::write_targets(const Hdf5Output& file, const std::string& pa
   std::vector<std::uint8_t> rows;
   const Label* label = index.labels.data();
   for (std::uint64_t first = 0; first < count; first += at_once) {
-    const Extent begin{first, 0};
-    const Extent extent{std::min(at_once, count - first), classes};
+    const Lengths begin{first, 0};
+    const Lengths extent{std::min(at_once, count - first), classes};
     rows.assign(extent[0] * classes, 0);
     for (std::uint64_t i = 0; i < extent[0]; ++i) {
       for (Label left = index.label_counts[first + i]; left > 0; --left) {
@@ -233,14 +228,14 @@ void Version2Writer::write_targets(const Hdf5Output& file, const std::string& pa
 void Version2Writer::write_hdf5(const DatasetInfo& info, const BrokenFiles& broken) {
   const auto lock = lock_hdf5();
   const Hdf5Silence silence;
-  Hdf5Output file(path_, kUserBlockBytes, Hdf5Output::Content::kKept);
+  Hdf5Output file(path_, Hdf5Output::Content::kKept);
   {
     const std::vector<std::uint64_t> train = extent_of(Split::kTrain, info);
     const std::vector<std::uint64_t> test = extent_of(Split::kTest, info);
     std::vector<Hdf5Handle> arrays;
-    const haddr_t at =
-        begin_hdf5(file, name_of(store_),
-                   {Extent(train.begin(), train.end()), Extent(test.begin(), test.end())}, arrays);
+    const haddr_t at = begin_hdf5(
+        file, name_of(store_),
+        {Lengths(train.begin(), train.end()), Lengths(test.begin(), test.end())}, arrays);
     const haddr_t test_at = H5Dget_offset(arrays.back().id());
     if (at != pictures_at_ || test_at != begin_of(Split::kTest)) {
       throw InternalError("HDF5 placed pictures at " + std::to_string(at) + " and " +

@@ -20,18 +20,7 @@ constexpr std::size_t kEntryBytes = std::size_t{3} * 8 + kDigestDigits;
                   "; the file is damaged or hostile, pack it again");
 }
 
-void require_digest(const Block& block, std::size_t index, const std::uint8_t* bytes,
-                    const std::string& path) {
-  const std::string found =
-      sha256_hex({reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(block.bytes)});
-  if (found == block.sha256) return;
-  throw DataError(path + ": block " + std::to_string(index) + " (" + std::to_string(block.bytes) +
-                  " bytes at offset " + std::to_string(block.offset) +
-                  ") is damaged: its SHA-256 is " + found + ", the table states " + block.sha256 +
-                  "; pack or copy the file again");
-}
-
-// `begin`: offset of the packed file in `file`.
+// Verified. `begin`: offset of the packed file in `file`.
 void read_block(const File& file, const Block& block, std::size_t index, std::uint8_t* to,
                 std::uint64_t begin = 0) {
   const std::size_t got = file.read_at(begin + block.offset, to, block.bytes);
@@ -39,7 +28,12 @@ void read_block(const File& file, const Block& block, std::size_t index, std::ui
     throw DataError(file.path() + ": ends at offset " + std::to_string(block.offset + got) +
                     ", inside of block " + std::to_string(index) + "; pack or copy the file again");
   }
-  require_digest(block, index, to, file.path());
+  const std::string found = sha256_hex({reinterpret_cast<const char*>(to), got});
+  if (found == block.sha256) return;
+  throw DataError(file.path() + ": block " + std::to_string(index) + " (" +
+                  std::to_string(block.bytes) + " bytes at offset " + std::to_string(block.offset) +
+                  ") is damaged: its SHA-256 is " + found + ", the table states " + block.sha256 +
+                  "; pack or copy the file again");
 }
 
 }  // namespace
@@ -126,8 +120,8 @@ void BlockTable::prove(const File& file, BlockKind kind, const Touch& touch) con
   }
 }
 
-void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t* to,
-                        const Touch& touch) {
+void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, void* values) {
+  auto* to = static_cast<std::uint8_t*>(values);
   const std::vector<Block>& blocks = table_.blocks();
   auto block = table_.at(offset);
   const std::uint64_t end = offset + bytes;
@@ -141,7 +135,7 @@ void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t*
       read_block(file_, *block, index, to, begin_);
       to += block->bytes;
       offset = block->end();
-      call(touch);
+      call(touch_);
       continue;
     }
     if (index != kept_index_) {
@@ -149,7 +143,7 @@ void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t*
       kept_.resize(block->bytes);
       read_block(file_, *block, index, kept_.data(), begin_);
       kept_index_ = index;
-      call(touch);
+      call(touch_);
     }
     const std::uint64_t some = std::min(end, block->end()) - offset;
     std::memcpy(to, kept_.data() + (offset - block->offset), some);

@@ -59,17 +59,19 @@ BlockTable decode_block_table(std::string_view bytes, const std::string& path);
 // Reads ranges of a file and verifies the blocks that hold them. One thread per object.
 class ProvenReader {
  public:
-  // File and table must outlive it. `begin`: offset of the packed file in `file`.
-  ProvenReader(const BlockTable& table, const File& file, std::uint64_t begin = 0)
-      : table_(table), file_(file), begin_(begin) {}
+  // All must outlive it. `touch` is called after each block. `begin`: offset of the packed file in
+  // `file`.
+  ProvenReader(const BlockTable& table, const File& file, const Touch& touch,
+               std::uint64_t begin = 0)
+      : table_(table), file_(file), touch_(touch), begin_(begin) {}
 
-  // `touch` is called after each block. The block in which the range ends is kept for the next
-  // call.
-  void read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t* to, const Touch& touch);
+  // The block in which the range ends is kept for the next call.
+  void read(std::uint64_t offset, std::uint64_t bytes, void* values);
 
  private:
   const BlockTable& table_;
   const File& file_;
+  const Touch& touch_;
   const std::uint64_t begin_;
   std::vector<std::uint8_t> kept_;
   std::size_t kept_index_ = static_cast<std::size_t>(-1);

@@ -1,5 +1,6 @@
 #include "packed_attributes.hpp"
 
+#include <climits>
 #include <cstring>
 
 #include "data/files/name_rules.hpp"
@@ -25,9 +26,11 @@ void write_attribute(hid_t file, const char* name, hid_t file_type, hid_t memory
                      const void* values) {
   const Hdf5Handle attribute(H5Acreate2(file, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT),
                              H5Aclose);
-  if (!attribute || H5Awrite(attribute.id(), memory_type, values) < 0) {
-    throw IoError(std::string("attribute ") + name + " cannot be written: " + hdf5_reason());
-  }
+  if (attribute && H5Awrite(attribute.id(), memory_type, values) >= 0) return;
+  const std::string reason = hdf5_reason();
+  char path[PATH_MAX] = "";
+  H5Fget_name(file, path, sizeof path);
+  throw IoError(std::string(path) + ": attribute " + name + " cannot be written: " + reason);
 }
 
 Hdf5Handle vector_space(hsize_t size) {

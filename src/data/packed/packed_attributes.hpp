@@ -1,5 +1,5 @@
 // Reads and writes the root attributes of a packed file by HDF5. Throws DataError naming file and
-// attribute; IoError if one cannot be written.
+// attribute; IoError, naming them, too, if one cannot be written.
 #pragma once
 
 #include <hdf5.h>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "data/files/byte_stream.hpp"
 #include "tandem/core/error.hpp"
@@ -15,48 +16,35 @@ constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 26;
 constexpr std::uint64_t kBytesOfChunk = 20;                     // as encoded
 constexpr std::uint64_t kBytesOfRest = std::uint64_t{1} << 20;  // at most, all else
 
-template <typename Unsigned>
-void put(std::string& bytes, Unsigned value) {
-  append_little_endian(bytes, value);
-}
+// Appends values to a text.
+class Encoder {
+ public:
+  void operator()(std::uint64_t value) { append_little_endian(bytes_, value); }
+  void operator()(double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    append_little_endian(bytes_, bits);
+  }
+  void operator()(const std::string& text) {
+    append_little_endian(bytes_, std::uint32_t(text.size()));
+    bytes_ += text;
+  }
+  void operator()(Filter filter) { bytes_ += static_cast<char>(filter); }
+  void operator()(const StoredChunk& chunk) {
+    append_little_endian(bytes_, chunk.offset);
+    append_little_endian(bytes_, chunk.bytes);
+    append_little_endian(bytes_, chunk.skipped);
+  }
+  template <typename Value>
+  void operator()(const std::vector<Value>& values, std::size_t /*least*/) {
+    append_little_endian(bytes_, std::uint32_t(values.size()));
+    for (const Value& value : values) (*this)(value);
+  }
+  std::string text() && { return std::move(bytes_); }
 
-void put(std::string& bytes, const std::string& text) {
-  put(bytes, std::uint32_t(text.size()));
-  bytes += text;
-}
-
-void put(std::string& bytes, double value) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  put(bytes, bits);
-}
-
-void put(std::string& bytes, Filter filter) { put(bytes, static_cast<std::uint8_t>(filter)); }
-
-void put(std::string& bytes, const StoredChunk& chunk) {
-  put(bytes, chunk.offset);
-  put(bytes, chunk.bytes);
-  put(bytes, chunk.skipped);
-}
-
-template <typename Value>
-void put(std::string& bytes, const std::vector<Value>& values) {
-  put(bytes, std::uint32_t(values.size()));
-  for (const Value& value : values) put(bytes, value);
-}
-
-void put(std::string& bytes, const StoredRange& range) {
-  put(bytes, range.offset);
-  put(bytes, range.count);
-  put(bytes, range.size);
-}
-
-void put(std::string& bytes, const StoredArray& array) {
-  put(bytes, array.extent);
-  put(bytes, array.chunk);
-  put(bytes, array.filters);
-  put(bytes, array.chunks);
-}
+ private:
+  std::string bytes_;
+};
 
 // Takes values from the front of a text. No length in the text makes it allocate more memory than
 // the text could fill.
@@ -64,6 +52,39 @@ class Decoder {
  public:
   Decoder(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
 
+  void operator()(std::uint64_t& value) { value = take(sizeof value); }
+  void operator()(double& value) {
+    const std::uint64_t bits = take(sizeof value);
+    std::memcpy(&value, &bits, sizeof value);
+  }
+  void operator()(std::string& text) {
+    const std::size_t size = take(4);
+    require(size <= bytes_.size());
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+  }
+  void operator()(Filter& filter) {
+    const std::uint64_t value = take(1);
+    require(value >= 1 && value <= 3);
+    filter = static_cast<Filter>(value);
+  }
+  void operator()(StoredChunk& chunk) {
+    chunk.offset = take(8);
+    chunk.bytes = take(8);
+    chunk.skipped = static_cast<std::uint32_t>(take(4));
+  }
+  // Every value has at least `least` bytes.
+  template <typename Value>
+  void operator()(std::vector<Value>& values, std::size_t least) {
+    const std::size_t count = take(4);
+    require(count <= bytes_.size() / least);
+    values.resize(count);
+    for (Value& value : values) (*this)(value);
+  }
+  bool is_done() const { return bytes_.empty(); }
+  void finish() { require(is_done()); }
+
+ private:
   std::uint64_t take(std::size_t bytes) {
     require(bytes <= bytes_.size());
     const std::uint64_t value = little_endian(bytes_, 0, bytes);
@@ -71,50 +92,6 @@ class Decoder {
     return value;
   }
 
-  void get(std::uint64_t& value) { value = take(sizeof value); }
-  void get(double& value) {
-    const std::uint64_t bits = take(sizeof value);
-    std::memcpy(&value, &bits, sizeof value);
-  }
-  void get(std::string& text) {
-    const std::size_t size = take(4);
-    require(size <= bytes_.size());
-    text = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-  }
-  void get(Filter& filter) {
-    const std::uint64_t value = take(1);
-    require(value >= 1 && value <= 3);
-    filter = static_cast<Filter>(value);
-  }
-  void get(StoredRange& range) {
-    get(range.offset);
-    get(range.count);
-    get(range.size);
-  }
-  void get(StoredChunk& chunk) {
-    get(chunk.offset);
-    get(chunk.bytes);
-    chunk.skipped = static_cast<std::uint32_t>(take(4));
-  }
-  // Every value has at least `least` bytes.
-  template <typename Value>
-  void get(std::vector<Value>& values, std::size_t least) {
-    const std::size_t count = take(4);
-    require(count <= bytes_.size() / least);
-    values.resize(count);
-    for (Value& value : values) get(value);
-  }
-  void get(StoredArray& array) {
-    get(array.extent, 8);
-    get(array.chunk, 8);
-    get(array.filters, 1);
-    get(array.chunks, kBytesOfChunk);
-  }
-  bool is_done() const { return bytes_.empty(); }
-  void finish() { require(is_done()); }
-
- private:
   void require(bool holds) const {
     if (holds) return;
     throw DataError(path_ +
@@ -125,6 +102,52 @@ class Decoder {
   std::string_view bytes_;
   const std::string& path_;
 };
+
+// The fields in the order of their bytes.
+template <typename Coder, typename Array>
+void code_array(Coder& code, Array& array) {
+  code(array.extent, 8);
+  code(array.chunk, 8);
+  code(array.filters, 1);
+  code(array.chunks, kBytesOfChunk);
+}
+
+template <typename Coder, typename Range>
+void code_range(Coder& code, Range& range) {
+  code(range.offset);
+  code(range.count);
+  code(range.size);
+}
+
+template <typename Coder, typename Catalog>
+void code_version1(Coder& code, Catalog& catalog) {
+  code(catalog.name);
+  code(catalog.classes, 4);
+  code(catalog.mean, 8);
+  code(catalog.std, 8);
+  code(catalog.source_sha256);
+  code(catalog.broken_files);
+  code(catalog.exif_orientation);
+  for (auto& split : catalog.splits) {
+    code_array(code, split.images);
+    code_array(code, split.labels);
+  }
+}
+
+template <typename Coder, typename Catalog>
+void code_rest(Coder& code, Catalog& catalog) {
+  code(catalog.shape, 8);
+  code_range(code, catalog.class_names);
+  code(catalog.multi_label);
+  for (auto& split : catalog.version2) {
+    code_range(code, split.values);
+    code_range(code, split.offsets);
+    code_range(code, split.labels);
+  }
+  code(catalog.part);
+  code(catalog.parts);
+  code(catalog.set_id);
+}
 
 }  // namespace
 
@@ -147,60 +170,19 @@ std::uint64_t max_encoded_bytes(std::uint64_t file_bytes) {
 }
 
 std::string encode(const PackedCatalog& catalog) {
-  std::string bytes;
-  put(bytes, catalog.name);
-  put(bytes, catalog.classes);
-  put(bytes, catalog.mean);
-  put(bytes, catalog.std);
-  put(bytes, catalog.source_sha256);
-  put(bytes, catalog.broken_files);
-  put(bytes, catalog.exif_orientation);
-  for (const StoredSplit& split : catalog.splits) {
-    put(bytes, split.images);
-    put(bytes, split.labels);
-  }
-  if (catalog.version == 1) return bytes;
-  put(bytes, catalog.shape);
-  put(bytes, catalog.class_names);
-  put(bytes, catalog.multi_label);
-  for (const Version2Split& split : catalog.version2) {
-    put(bytes, split.values);
-    put(bytes, split.offsets);
-    put(bytes, split.labels);
-  }
-  put(bytes, catalog.part);
-  put(bytes, catalog.parts);
-  put(bytes, catalog.set_id);
-  return bytes;
+  Encoder encoder;
+  code_version1(encoder, catalog);
+  if (catalog.version == 2) code_rest(encoder, catalog);
+  return std::move(encoder).text();
 }
 
 PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
   Decoder decoder(bytes, path);
   PackedCatalog catalog;
-  decoder.get(catalog.name);
-  decoder.get(catalog.classes, 4);
-  decoder.get(catalog.mean, 8);
-  decoder.get(catalog.std, 8);
-  decoder.get(catalog.source_sha256);
-  decoder.get(catalog.broken_files);
-  decoder.get(catalog.exif_orientation);
-  for (StoredSplit& split : catalog.splits) {
-    decoder.get(split.images);
-    decoder.get(split.labels);
-  }
+  code_version1(decoder, catalog);
   if (decoder.is_done()) return catalog;
   catalog.version = 2;
-  decoder.get(catalog.shape, 8);
-  decoder.get(catalog.class_names);
-  decoder.get(catalog.multi_label);
-  for (Version2Split& split : catalog.version2) {
-    decoder.get(split.values);
-    decoder.get(split.offsets);
-    decoder.get(split.labels);
-  }
-  decoder.get(catalog.part);
-  decoder.get(catalog.parts);
-  decoder.get(catalog.set_id);
+  code_rest(decoder, catalog);
   decoder.finish();
   return catalog;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/data/dataset_info.hpp"
 
@@ -86,10 +87,19 @@ std::string encode(const PackedCatalog& catalog);
 // Throws DataError unless `bytes` could be the output of encode().
 PackedCatalog decode_catalog(std::string_view bytes, const std::string& path);
 
+// The subject of a message: a file, and an object in it such as "/train/images".
+struct PackedObject {
+  const std::string& path;
+  std::string name;
+
+  DataError fault(const std::string& text) const {
+    return DataError(path + ": " + name + " " + text);
+  }
+};
+
 // Checks that extent, chunk shape and filters of an array are within the limits of the format, but
-// no single chunk. `name` is such as "/train/images". Throws DataError.
-void require_layout(const StoredArray& array, std::size_t rank, const std::string& path,
-                    const std::string& name);
+// no single chunk. Throws DataError.
+void require_layout(const StoredArray& array, std::size_t rank, const PackedObject& object);
 // Checks that all values are within the limits of the format, every chunk lies in the file, none
 // shares bytes with another one, and each has a size that its content can have. Throws DataError.
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const std::string& path);
@@ -103,7 +113,7 @@ void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_byt
 DatasetInfo info_of(const PackedCatalog& catalog);
 
 // Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.
-// What it sends is held to require_sound(). Forks: the child calls neither MPI nor CUDA.
+// Its reply must pass require_sound(). Forks: the child calls neither MPI nor CUDA.
 // `touch` is called once a second meanwhile.
 PackedCatalog describe_packed_in_child(const File& file, const Touch& touch);
 

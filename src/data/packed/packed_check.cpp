@@ -17,19 +17,7 @@ namespace {
 // Of one decoded chunk, because reading it allocates as much.
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 28;
 
-class Object {
- public:
-  Object(const std::string& path, std::string name) : path_(path), name_(std::move(name)) {}
-  DataError fault(const std::string& text) const {
-    return DataError(path_ + ": " + name_ + " " + text);
-  }
-
- private:
-  const std::string& path_;
-  std::string name_;
-};
-
-void check_reals(const std::vector<double>& values, double lowest, const Object& attribute) {
+void check_reals(const std::vector<double>& values, double lowest, const PackedObject& attribute) {
   for (const double value : values) {
     if (!(value >= lowest && value <= 1)) {  // also refuses NaN
       throw attribute.fault("holds " + format_real(value) + ", a number in [" +
@@ -40,7 +28,7 @@ void check_reals(const std::vector<double>& values, double lowest, const Object&
 
 void check_attributes(const PackedCatalog& catalog, const std::string& path) {
   const auto attribute = [&](const char* name) {
-    return Object(path, std::string("attribute ") + name);
+    return PackedObject{path, std::string("attribute ") + name};
   };
   if (!is_dataset_name(catalog.name)) {
     throw attribute("name").fault("is '" + catalog.name + "', " + kDatasetNameRule);
@@ -55,7 +43,7 @@ void check_attributes(const PackedCatalog& catalog, const std::string& path) {
   }
 }
 
-void check_extent(const StoredArray& array, std::size_t rank, const Object& object) {
+void check_extent(const StoredArray& array, std::size_t rank, const PackedObject& object) {
   if (array.extent.size() != rank || array.chunk.size() != rank) {
     throw object.fault("has " + std::to_string(array.extent.size()) + " dimensions, " +
                        std::to_string(rank) + " are expected");
@@ -82,7 +70,7 @@ std::uint64_t chunk_bytes(const StoredArray& array) {
   return bytes;
 }
 
-void check_filters(const StoredArray& array, const Object& object) {
+void check_filters(const StoredArray& array, const PackedObject& object) {
   const auto uses = [&](Filter filter) {
     return std::count(array.filters.begin(), array.filters.end(), filter);
   };
@@ -107,7 +95,7 @@ bool can_hold(const StoredArray& array, const StoredChunk& chunk, std::uint64_t 
   return chunk.bytes > kChecksumBytes && chunk.bytes <= most && bytes <= chunk.bytes * kMaxInflated;
 }
 
-void check_chunks(const StoredArray& array, std::uint64_t file_bytes, const Object& object) {
+void check_chunks(const StoredArray& array, std::uint64_t file_bytes, const PackedObject& object) {
   const std::uint64_t bytes = chunk_bytes(array);
   const std::uint64_t expected = count_chunks(array, file_bytes);
   if (expected == 0 || array.chunks.size() != expected) {
@@ -152,10 +140,10 @@ void check_overlaps(const PackedCatalog& catalog, const std::string& path) {
 
 void check_split(const StoredSplit& split, const std::string& group, std::uint64_t file_bytes,
                  const std::string& path) {
-  const Object images(path, group + "/images");
-  const Object labels(path, group + "/labels");
-  require_layout(split.images, 4, path, group + "/images");
-  require_layout(split.labels, 1, path, group + "/labels");
+  const PackedObject images{path, group + "/images"};
+  const PackedObject labels{path, group + "/labels"};
+  require_layout(split.images, 4, images);
+  require_layout(split.labels, 1, labels);
   if (split.labels.extent[0] != split.images.extent[0]) {
     throw labels.fault("holds " + std::to_string(split.labels.extent[0]) + " labels, " +
                        std::to_string(split.images.extent[0]) +
@@ -167,9 +155,7 @@ void check_split(const StoredSplit& split, const std::string& group, std::uint64
 
 }  // namespace
 
-void require_layout(const StoredArray& array, std::size_t rank, const std::string& path,
-                    const std::string& name) {
-  const Object object(path, name);
+void require_layout(const StoredArray& array, std::size_t rank, const PackedObject& object) {
   check_extent(array, rank, object);
   if (chunk_bytes(array) == 0) throw object.fault("has chunks above 256 MiB");
   check_filters(array, object);

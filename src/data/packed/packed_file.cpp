@@ -70,6 +70,10 @@ struct PackedFile::Parts {
   SplitReader& split(Split which) { return splits[index_of(which)]; }
 
   void read_labels(Split which, std::uint64_t first, Span<Label> labels) {
+    if (version2) {
+      for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = version2->label(which, first + i);
+      return;
+    }
     std::vector<std::uint8_t> bytes(labels.size());
     split(which).labels.read(file, first, bytes.size(), bytes.data(), touch);
     std::copy(bytes.begin(), bytes.end(), labels.begin());
@@ -82,24 +86,22 @@ struct PackedFile::Parts {
   }
 
   // Of files: decodes them.
-  void read_pictures(Split which, std::uint64_t first, Span<std::uint8_t> images,
-                     Span<Label> labels) {
-    const std::uint64_t last = first + labels.size() - 1;
+  void read_pictures(Split which, std::uint64_t first, std::uint64_t count, std::uint8_t* images) {
+    const std::uint64_t last = first + count - 1;
     const std::uint64_t begin = version2->place(which, first).begin;
     const std::uint64_t end = version2->place(which, last).end;
     std::vector<std::uint8_t> bytes(end - begin);
-    version2->read(which, begin, end, bytes.data(), touch);
+    version2->read(which, begin, end, bytes.data());
     std::vector<PicturePlace> places;
     for (std::uint64_t i = first; i <= last; ++i) {
       const PicturePlace place = version2->place(which, i);
       places.push_back({place.begin - begin, place.end - begin, i});
-      labels[i - first] = version2->label(which, i);
     }
-    const ImagesView view{info.shape, bytes, labels, places, where(which)};
+    const ImagesView view{info.shape, bytes, {}, places, where(which)};
     PixelsOf pixels_of(view);
     const std::size_t pixels = info.shape.pixels();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      std::copy_n(pixels_of(i), pixels, images.data() + i * pixels);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::copy_n(pixels_of(i), pixels, images + i * pixels);
     }
   }
 
@@ -167,21 +169,13 @@ void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> image
   }
   if (count == 0) return;
   if (info().is_encoded()) {
-    parts_->read_pictures(split, first, images, labels);
-    parts_->require_unchanged();
-    return;
-  }
-  if (parts_->version2) {
+    parts_->read_pictures(split, first, count, images.data());
+  } else if (parts_->version2) {
     const std::uint64_t pixels = info().shape.pixels();
-    parts_->version2->read(split, first * pixels, (first + count) * pixels, images.data(),
-                           parts_->touch);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      labels[i] = parts_->version2->label(split, first + i);
-    }
-    parts_->require_unchanged();
-    return;
+    parts_->version2->read(split, first * pixels, (first + count) * pixels, images.data());
+  } else {
+    parts_->split(split).images.read(parts_->file, first, count, images.data(), parts_->touch);
   }
-  parts_->split(split).images.read(parts_->file, first, count, images.data(), parts_->touch);
   parts_->read_labels(split, first, labels);
   parts_->require_unchanged();
 }
@@ -192,7 +186,7 @@ void PackedFile::read_encoded(Split split, Span<std::uint8_t> bytes, Span<Pictur
     throw InternalError("room for " + std::to_string(bytes.size()) + " bytes was given for " +
                         std::to_string(info().encoded_bytes(split)));
   }
-  parts_->version2->read(split, 0, bytes.size(), bytes.data(), parts_->touch);
+  parts_->version2->read(split, 0, bytes.size(), bytes.data());
   read_index(split, places, labels);
 }
 
@@ -203,10 +197,8 @@ void PackedFile::read_index(Split split, Span<PicturePlace> places, Span<Label> 
     throw InternalError("room for " + std::to_string(places.size()) + " files was given for " +
                         std::to_string(info().count(split)));
   }
-  for (std::uint64_t i = 0; i < places.size(); ++i) {
-    places[i] = parts.version2->place(split, i);
-    labels[i] = parts.version2->label(split, i);
-  }
+  for (std::uint64_t i = 0; i < places.size(); ++i) places[i] = parts.version2->place(split, i);
+  parts.read_labels(split, 0, labels);
   parts.require_unchanged();
 }
 
@@ -216,11 +208,7 @@ std::string PackedFile::block_table() const { return encode_block_table(parts_->
 
 std::vector<Label> PackedFile::labels(Split split) const {
   std::vector<Label> labels(info().count(split));
-  if (!parts_->version2) {
-    parts_->read_labels(split, 0, labels);
-    return labels;
-  }
-  for (std::uint64_t i = 0; i < labels.size(); ++i) labels[i] = parts_->version2->label(split, i);
+  parts_->read_labels(split, 0, labels);
   return labels;
 }
 
@@ -238,7 +226,7 @@ void PackedFile::read_targets(Split split, std::uint64_t first, Span<std::uint8_
                         std::to_string(first) + " on of " + std::to_string(available) +
                         " images were requested from a packed file");
   }
-  parts_->version2->read_targets(split, first, count, targets.data(), parts_->touch);
+  parts_->version2->read_targets(split, first, count, targets.data());
   parts_->require_unchanged();
 }
 

@@ -16,31 +16,28 @@
 namespace tandem::data {
 namespace {
 
-struct Place {
-  const std::string& path;
-  std::string object;
-
-  DataError fault(const std::string& text) const {
-    return DataError(path + ": " + object + " " + text);
-  }
-};
-
 // Soft and external links could lead into other files.
-void require_hard_link(hid_t file, const Place& place, H5O_type_t expected) {
+void require_hard_link(hid_t file, const PackedObject& place, H5O_type_t expected) {
   H5L_info_t link;
-  if (H5Lexists(file, place.object.c_str(), H5P_DEFAULT) <= 0) throw place.fault("is missing");
-  if (H5Lget_info(file, place.object.c_str(), &link, H5P_DEFAULT) < 0 ||
-      link.type != H5L_TYPE_HARD) {
+  if (H5Lexists(file, place.name.c_str(), H5P_DEFAULT) <= 0) throw place.fault("is missing");
+  if (H5Lget_info(file, place.name.c_str(), &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) {
     throw place.fault("is a soft or external link, an object of this file is expected");
   }
   H5O_info_t object;
-  if (H5Oget_info_by_name2(file, place.object.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
+  if (H5Oget_info_by_name2(file, place.name.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
       object.type != expected) {
     throw place.fault(expected == H5O_TYPE_GROUP ? "is not a group" : "is not a dataset");
   }
 }
 
-std::vector<Filter> filters_of(hid_t properties, const Place& place) {
+Hdf5Handle open_dataset(hid_t file, const PackedObject& place) {
+  require_hard_link(file, place, H5O_TYPE_DATASET);
+  Hdf5Handle dataset(H5Dopen2(file, place.name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
+  return dataset;
+}
+
+std::vector<Filter> filters_of(hid_t properties, const PackedObject& place) {
   std::vector<Filter> filters;
   const int count = H5Pget_nfilters(properties);
   for (int i = 0; i < count; ++i) {
@@ -65,7 +62,7 @@ std::vector<Filter> filters_of(hid_t properties, const Place& place) {
 }
 
 std::vector<StoredChunk> chunks_of(hid_t dataset, const StoredArray& array,
-                                   std::uint64_t file_bytes, const Place& place) {
+                                   std::uint64_t file_bytes, const PackedObject& place) {
   const std::uint64_t count = count_chunks(array, file_bytes);
   if (count == 0) {
     throw place.fault("states an extent that a file of " + std::to_string(file_bytes) +
@@ -87,12 +84,9 @@ std::vector<StoredChunk> chunks_of(hid_t dataset, const StoredArray& array,
   return chunks;
 }
 
-StoredArray describe_array(hid_t file, const Place& place, std::size_t dimensions,
+StoredArray describe_array(hid_t file, const PackedObject& place, std::size_t dimensions,
                            std::uint64_t file_bytes) {
-  require_hard_link(file, place, H5O_TYPE_DATASET);
-  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
-
+  const Hdf5Handle dataset = open_dataset(file, place);
   const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (H5Tequal(type.id(), H5T_STD_U8LE) <= 0 && H5Tequal(type.id(), H5T_STD_U8BE) <= 0) {
     throw place.fault("has another type, uint8 is expected");
@@ -122,7 +116,7 @@ StoredArray describe_array(hid_t file, const Place& place, std::size_t dimension
     throw place.fault("has chunks of another number of dimensions");
   }
   array.chunk.assign(values.begin(), values.end());
-  require_layout(array, dimensions, place.path, place.object);
+  require_layout(array, dimensions, place);
   array.chunks = chunks_of(dataset.id(), array, file_bytes, place);
   return array;
 }
@@ -130,17 +124,15 @@ StoredArray describe_array(hid_t file, const Place& place, std::size_t dimension
 // `group`: "/train" or "/test". `file_bytes` limits the number of chunks.
 StoredSplit describe_split(hid_t file, const std::string& path, const std::string& group,
                            std::uint64_t file_bytes) {
-  require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
-  return {describe_array(file, Place{path, group + "/images"}, 4, file_bytes),
-          describe_array(file, Place{path, group + "/labels"}, 1, file_bytes)};
+  require_hard_link(file, {path, group}, H5O_TYPE_GROUP);
+  return {describe_array(file, {path, group + "/images"}, 4, file_bytes),
+          describe_array(file, {path, group + "/labels"}, 1, file_bytes)};
 }
 
 // An array of this type and so many dimensions that lies in the file in one piece, without filters.
-StoredRange describe_range(hid_t file, const Place& place, hid_t expected, const char* type_name,
-                           int dimensions = 1) {
-  require_hard_link(file, place, H5O_TYPE_DATASET);
-  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
+StoredRange describe_range(hid_t file, const PackedObject& place, hid_t expected,
+                           const char* type_name, int dimensions = 1) {
+  const Hdf5Handle dataset = open_dataset(file, place);
   const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
   const bool is_text = expected == H5T_C_S1;
   const bool fits = is_text ? H5Tget_class(type.id()) == H5T_STRING &&
@@ -169,9 +161,9 @@ bool has_object(hid_t file, const std::string& object) {
 }
 
 // A byte for each class of each image.
-StoredRange describe_targets(hid_t file, const Place& place, std::uint64_t classes) {
+StoredRange describe_targets(hid_t file, const PackedObject& place, std::uint64_t classes) {
   const StoredRange range = describe_range(file, place, H5T_STD_U8LE, "uint8", 2);
-  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(file, place.name.c_str(), H5P_DEFAULT), H5Dclose);
   const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
   std::array<hsize_t, 2> extent{};
   H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
@@ -184,23 +176,23 @@ StoredRange describe_targets(hid_t file, const Place& place, std::uint64_t class
 
 Version2Split describe_version2(hid_t file, const std::string& path, const std::string& group,
                                 const PackedCatalog& catalog) {
-  require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
+  require_hard_link(file, {path, group}, H5O_TYPE_GROUP);
   if (has_object(file, group + "/labels") && has_object(file, group + "/targets")) {
-    throw Place{path, group}.fault("holds labels and targets, only one of them is expected");
+    throw PackedObject{path, group}.fault("holds labels and targets, only one of them is expected");
   }
   Version2Split split;
-  const Place labels{path, group + name_of_labels(catalog)};
+  const PackedObject labels{path, group + name_of_labels(catalog)};
   split.labels = catalog.multi_label == 1
                      ? describe_targets(file, labels, catalog.class_names.count)
                      : describe_range(file, labels, H5T_STD_U16LE, "little-endian uint16");
   if (has_object(file, group + "/images")) {
-    split.values = describe_range(file, Place{path, group + "/images"}, H5T_STD_U8LE, "uint8", 4);
+    split.values = describe_range(file, {path, group + "/images"}, H5T_STD_U8LE, "uint8", 4);
     return split;
   }
-  split.values = describe_range(file, Place{path, group + "/bytes"}, H5T_STD_U8LE, "uint8");
+  split.values = describe_range(file, {path, group + "/bytes"}, H5T_STD_U8LE, "uint8");
   split.offsets =
-      describe_range(file, Place{path, group + "/offsets"}, H5T_STD_U64LE, "little-endian uint64");
-  if (!split.is_encoded()) throw Place{path, group + "/offsets"}.fault("holds no offset");
+      describe_range(file, {path, group + "/offsets"}, H5T_STD_U64LE, "little-endian uint64");
+  if (!split.is_encoded()) throw PackedObject{path, group + "/offsets"}.fault("holds no offset");
   return split;
 }
 
@@ -223,9 +215,8 @@ PackedCatalog describe_packed(const File& file) {
     PackedCatalog catalog;
     read_attributes(hdf5.id(), file.path(), catalog);
     if (catalog.version == kVersion2) {
-      catalog.class_names =
-          describe_range(hdf5.id(), Place{file.path(), "/classes"}, H5T_C_S1, "text");
-      require_hard_link(hdf5.id(), Place{file.path(), kGroups[0]}, H5O_TYPE_GROUP);
+      catalog.class_names = describe_range(hdf5.id(), {file.path(), "/classes"}, H5T_C_S1, "text");
+      require_hard_link(hdf5.id(), {file.path(), kGroups[0]}, H5O_TYPE_GROUP);
       catalog.multi_label = has_object(hdf5.id(), std::string(kGroups[0]) + "/targets") ? 1 : 0;
       for (std::size_t i = 0; i < kGroups.size(); ++i) {
         catalog.version2[i] = describe_version2(hdf5.id(), file.path(), kGroups[i], catalog);

@@ -89,15 +89,14 @@ struct PictureBlocks::Parts {
     return *found;
   }
   // Reads whole blocks of a file.
-  void read(const FileOfSet& file, std::uint64_t offset, std::uint64_t bytes,
-            std::uint8_t* to) const {
+  void read(const FileOfSet& file, std::uint64_t offset, std::uint64_t bytes, void* to) const {
     if (copy) {
       const File named(::dup(copy->descriptor()), folder_of_copy + ": copy of " + file.path);
-      ProvenReader(file.table, named, file.position).read(offset, bytes, to, touch);
+      ProvenReader(file.table, named, touch, file.position).read(offset, bytes, to);
       return;
     }
     const std::shared_ptr<const File> opened = open_files.open(file.path);
-    ProvenReader(file.table, *opened).read(offset, bytes, to, touch);
+    ProvenReader(file.table, *opened, touch).read(offset, bytes, to);
   }
   [[noreturn]] static void fail(std::uint64_t position) {
     throw InternalError("position " + std::to_string(position) + " of a packed set has no block");
@@ -127,8 +126,7 @@ PictureBlocks::Part PictureBlocks::read(std::uint64_t begin, std::uint64_t end) 
   Part part;
   part.begin = file.position + first->offset;
   part.bytes.resize(last->end() - first->offset);
-  parts_->read(file, first->offset, part.bytes.size(),
-               reinterpret_cast<std::uint8_t*>(part.bytes.data()));
+  parts_->read(file, first->offset, part.bytes.size(), part.bytes.data());
   parts_->bytes_read += part.bytes.size();
   return part;
 }

@@ -9,18 +9,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr char kMagic[] = "tandem-dataset\r\n";  // 16 bytes
-constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
-constexpr std::size_t kLengthOffset = 24;
-constexpr std::size_t kTableOffset = 96;
 constexpr std::size_t kCrcOffset = kUserBlockBytes - 4;
-
-template <typename Unsigned>
-void put(std::string& block, std::size_t offset, Unsigned value) {
-  for (std::size_t i = 0; i < sizeof(value); ++i) {
-    block[offset + i] = static_cast<char>(value >> (8 * i) & 0xFF);
-  }
-}
 
 std::string read_at(const File& file, std::uint64_t offset, std::size_t bytes) {
   std::string data(bytes, '\0');
@@ -34,10 +23,10 @@ std::string read_at(const File& file, std::uint64_t offset, std::size_t bytes) {
 
 UserBlock parse(const std::string& block) {
   UserBlock stated;
-  stated.length = little_endian(block, kLengthOffset, 8);
+  stated.length = little_endian(block, 24, 8);
   stated.sha256 = block.substr(32, 64);
   stated.version = little_endian(block, 16, 4) == 2 ? 2 : 1;
-  if (stated.version == 2) stated.table_bytes = little_endian(block, kTableOffset, 8);
+  if (stated.version == 2) stated.table_bytes = little_endian(block, 96, 8);
   return stated;
 }
 
@@ -64,29 +53,23 @@ FileProof prove_blocks(const File& file, const UserBlock& stated, const Touch& t
 }  // namespace
 
 std::string encode_user_block(const UserBlock& block) {
-  std::string bytes(kUserBlockBytes, '\0');
-  bytes.replace(0, 16, kMagic, 16);
-  put(bytes, 16, block.version);
-  put(bytes, 20, static_cast<std::uint32_t>(kUserBlockBytes));
-  put(bytes, kLengthOffset, block.length);
-  bytes.replace(32, 64, block.sha256);
-  put(bytes, kTableOffset, block.table_bytes);
-  put(bytes, kCrcOffset, crc32(bytes.data(), kCrcOffset));
+  std::string bytes = std::string(kSealBegins) + "\r\n";
+  append_little_endian(bytes, block.version);
+  append_little_endian(bytes, static_cast<std::uint32_t>(kUserBlockBytes));
+  append_little_endian(bytes, block.length);
+  bytes += block.sha256;
+  append_little_endian(bytes, block.table_bytes);
+  bytes.resize(kCrcOffset);
+  append_little_endian(bytes, crc32(bytes.data(), kCrcOffset));
   return bytes;
 }
 
-bool is_unsealed(const File& file) {
-  return read_at(file, 0, kHdf5Signature.size()) == kHdf5Signature;
-}
-
 FileProof prove_file(const File& file, const Touch& touch) {
-  if (is_unsealed(file)) return {false, sha256_of_file(file, 0, touch), {}};
   const std::string block = read_at(file, 0, kUserBlockBytes);
+  if (begins_with(block, kHdf5Signature)) return {false, sha256_of_file(file, 0, touch), {}};
   const bool has_signature =
       read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
-  if (block.compare(0, 16, kMagic, 16) != 0 && !has_signature) {
-    throw not_packed(file.path());
-  }
+  if (!begins_with(block, kSealBegins) && !has_signature) throw not_packed(file.path());
   if (block.size() < kUserBlockBytes) {
     fail(file,
          "ends at offset " + std::to_string(block.size()) + ", inside the 512 bytes of its header");

@@ -40,7 +40,5 @@ struct FileProof {
 // signature has no user block and no digest. Any other file must begin with exactly the block that
 // encode_user_block() gives for its rest.
 FileProof prove_file(const File& file, const Touch& touch = {});
-// Whether the file begins with HDF5's signature; reads eight bytes.
-bool is_unsealed(const File& file);
 
 }  // namespace tandem::data

@@ -1,24 +1,18 @@
 // Checks the structure of a packed file of version 2 before anything is read according to it.
 #include <string>
-#include <utility>
 
 #include "data/files/name_rules.hpp"
 #include "packed_catalog.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 namespace {
 
-struct Named {
-  const std::string& path;
-  std::string name;
-
+struct Named : PackedObject {
   void require(bool holds, const std::string& found_and_expected) const {
     if (holds) return;
-    throw DataError(path + ": " + name + " " + found_and_expected +
-                    "; the file is damaged or hostile, pack it again");
+    throw fault(found_and_expected + "; the file is damaged or hostile, pack it again");
   }
 };
 

@@ -19,7 +19,7 @@ constexpr std::uint64_t kTargetBytes = std::uint64_t{4} << 20;  // that are read
 
 Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& table,
                                const File& file, const Touch& touch)
-    : file_(file), reader_(table, file) {
+    : file_(file), reader_(table, file, touch) {
   require_covered(table, catalog.class_names, BlockKind::kHead, "/classes");
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     const std::string group = kGroups[i];
@@ -32,25 +32,25 @@ Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& t
     require_covered(table, split.labels, BlockKind::kHead, group + name_of_labels(catalog));
   }
   require_only_pictures(table, catalog.version2[0].values, catalog.version2[1].values);
-  read_names(catalog.class_names, touch);
+  read_names(catalog.class_names);
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     const Version2Split& split = catalog.version2[i];
     Index& index = splits_[i];
     index.begin = split.values.offset;
     if (catalog.multi_label == 1) {
       index.targets = split.labels;
-      check_targets(kGroups[i], index, touch);
+      check_targets(kGroups[i], index);
     } else {
-      read_labels(split, kGroups[i], index, touch);
+      read_labels(split, kGroups[i], index);
     }
-    if (split.is_encoded()) read_offsets(split, kGroups[i], index, touch);
+    if (split.is_encoded()) read_offsets(split, kGroups[i], index);
   }
 }
 
 void Version2Reader::read_targets(Split split, std::uint64_t first, std::uint64_t count,
-                                  std::uint8_t* to, const Touch& touch) {
+                                  std::uint8_t* to) {
   const StoredRange& targets = of(split).targets;
-  reader_.read(targets.offset + first * targets.size, count * targets.size, to, touch);
+  reader_.read(targets.offset + first * targets.size, count * targets.size, to);
 }
 
 PicturePlace Version2Reader::place(Split split, std::uint64_t image) const {
@@ -58,9 +58,8 @@ PicturePlace Version2Reader::place(Split split, std::uint64_t image) const {
   return {index.offsets[image], index.offsets[image + 1], image};
 }
 
-void Version2Reader::read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to,
-                          const Touch& touch) {
-  reader_.read(of(split).begin + begin, end - begin, to, touch);
+void Version2Reader::read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to) {
+  reader_.read(of(split).begin + begin, end - begin, to);
 }
 
 void Version2Reader::require_covered(const BlockTable& table, const StoredRange& range,
@@ -89,9 +88,9 @@ void Version2Reader::require_only_pictures(const BlockTable& table, const Stored
                   ", which may not overlap; the file is damaged or hostile, pack it again");
 }
 
-void Version2Reader::read_names(const StoredRange& range, const Touch& touch) {
+void Version2Reader::read_names(const StoredRange& range) {
   std::string bytes(range.bytes(), '\0');
-  reader_.read(range.offset, bytes.size(), reinterpret_cast<std::uint8_t*>(bytes.data()), touch);
+  reader_.read(range.offset, bytes.size(), bytes.data());
   for (std::uint64_t i = 0; i < range.count; ++i) {
     const std::string_view name(bytes.data() + i * range.size, range.size);
     classes_.emplace_back(name.substr(0, name.find('\0')));
@@ -99,12 +98,11 @@ void Version2Reader::read_names(const StoredRange& range, const Touch& touch) {
   check_class_names(classes_, file_.path() + ": /classes", kMaxClasses);
 }
 
-void Version2Reader::read_labels(const Version2Split& split, const std::string& group, Index& index,
-                                 const Touch& touch) {
+void Version2Reader::read_labels(const Version2Split& split, const std::string& group,
+                                 Index& index) {
   // Stored little-endian, as this machine has them.
   index.labels.resize(split.labels.count);
-  reader_.read(split.labels.offset, split.labels.bytes(),
-               reinterpret_cast<std::uint8_t*>(index.labels.data()), touch);
+  reader_.read(split.labels.offset, split.labels.bytes(), index.labels.data());
   for (std::size_t i = 0; i < index.labels.size(); ++i) {
     if (index.labels[i] < classes_.size()) continue;
     fail(group + "/labels", i, index.labels[i],
@@ -114,7 +112,7 @@ void Version2Reader::read_labels(const Version2Split& split, const std::string& 
 
 // Reads a few MiB at a time and keeps only the first class of each image, because targets may have
 // gigabytes.
-void Version2Reader::check_targets(const std::string& group, Index& index, const Touch& touch) {
+void Version2Reader::check_targets(const std::string& group, Index& index) {
   const std::uint64_t classes = index.targets.size;
   const std::uint64_t rows = std::max<std::uint64_t>(kTargetBytes / classes, 1);
   std::vector<std::uint8_t> targets;
@@ -122,7 +120,7 @@ void Version2Reader::check_targets(const std::string& group, Index& index, const
   for (std::uint64_t image = 0; image < index.targets.count; ++image) {
     if (image % rows == 0) {
       targets.resize(std::min(rows, index.targets.count - image) * classes);
-      reader_.read(index.targets.offset + image * classes, targets.size(), targets.data(), touch);
+      reader_.read(index.targets.offset + image * classes, targets.size(), targets.data());
     }
     const auto row = targets.begin() + static_cast<std::ptrdiff_t>(image % rows * classes);
     const auto end = row + static_cast<std::ptrdiff_t>(classes);
@@ -138,11 +136,10 @@ void Version2Reader::check_targets(const std::string& group, Index& index, const
 }
 
 void Version2Reader::read_offsets(const Version2Split& split, const std::string& group,
-                                  Index& index, const Touch& touch) {
+                                  Index& index) {
   std::vector<std::uint64_t>& offsets = index.offsets;
   offsets.resize(split.offsets.count);
-  reader_.read(split.offsets.offset, split.offsets.bytes(),
-               reinterpret_cast<std::uint8_t*>(offsets.data()), touch);
+  reader_.read(split.offsets.offset, split.offsets.bytes(), offsets.data());
   if (offsets.front() != 0) fail(group + "/offsets", 0, offsets.front(), "0 is expected");
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     if (offsets[i] > offsets[i - 1] && offsets[i] - offsets[i - 1] <= kMaxPictureBytes) continue;

@@ -18,8 +18,8 @@ namespace tandem::data {
 
 class Version2Reader {
  public:
-  // `catalog` is one that require_sound() accepted. Reads offsets, labels and names. The table and
-  // the file must outlive it.
+  // `catalog` is one that require_sound() accepted. Reads offsets, labels and names. The table, the
+  // file and `touch` must outlive it.
   Version2Reader(const PackedCatalog& catalog, const BlockTable& table, const File& file,
                  const Touch& touch);
 
@@ -30,13 +30,11 @@ class Version2Reader {
   // Of pixels or files in the packed file.
   std::uint64_t begin(Split split) const { return of(split).begin; }
   // Of a multi-label set: the targets of `count` images of a split, verified.
-  void read_targets(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* to,
-                    const Touch& touch);
+  void read_targets(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* to);
   // Only for picture files.
   PicturePlace place(Split split, std::uint64_t image) const;
   // The bytes [begin, end) of the pixels or files of a split, verified.
-  void read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to,
-            const Touch& touch);
+  void read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to);
 
  private:
   struct Index {
@@ -50,12 +48,10 @@ class Version2Reader {
   const Index& of(Split split) const { return splits_[index_of(split)]; }
   void require_only_pictures(const BlockTable& table, const StoredRange& train,
                              const StoredRange& test) const;
-  void read_names(const StoredRange& range, const Touch& touch);
-  void read_labels(const Version2Split& split, const std::string& group, Index& index,
-                   const Touch& touch);
-  void check_targets(const std::string& group, Index& index, const Touch& touch);
-  void read_offsets(const Version2Split& split, const std::string& group, Index& index,
-                    const Touch& touch);
+  void read_names(const StoredRange& range);
+  void read_labels(const Version2Split& split, const std::string& group, Index& index);
+  void check_targets(const std::string& group, Index& index);
+  void read_offsets(const Version2Split& split, const std::string& group, Index& index);
   [[noreturn]] void fail(const std::string& array, std::uint64_t at, std::uint64_t found,
                          const std::string& expected) const;
   void require_covered(const BlockTable& table, const StoredRange& range, BlockKind kind,

@@ -1,9 +1,7 @@
 #include "class_folders.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <string_view>
 
 #include "data/files/byte_stream.hpp"
 #include "data/files/name_rules.hpp"
@@ -27,17 +25,14 @@ bool is_passed_over(const std::string& path) {
 // A packed set, or the list of files that could not be packed: earlier outputs, which a user may
 // write beside the pictures.
 bool is_output_of_pack(const std::string& path) {
-  constexpr std::array<std::string_view, 2> kStarts = {"tandem-dataset\r\n", "# tandem pack: "};
-  if (is_picture_name(path) || !is_regular_file(path)) return false;
-  std::string start(kStarts[0].size(), '\0');
+  if (is_picture_name(path)) return false;
   try {
-    const File file = File::open_for_reading(path);
-    start.resize(file.read_at(0, start.data(), start.size()));
+    if (!is_regular_file(path)) return false;
+    const std::string beginning = beginning_of(path);
+    return begins_with(beginning, kSealBegins) || begins_with(beginning, "# tandem pack: ");
   } catch (const Error&) {
-    return false;  // who reads it later says why
+    return false;  // reading it later names the reason
   }
-  return std::any_of(kStarts.begin(), kStarts.end(),
-                     [&](std::string_view each) { return begins_with(start, each); });
 }
 
 // The content of a folder, sorted.
@@ -71,19 +66,6 @@ bool holds_picture(const std::string& folder) {
   return false;
 }
 
-bool has_folder_with_picture(const std::string& path) {
-  std::error_code unreadable;
-  fs::directory_iterator entry(path, unreadable);
-  for (; !unreadable && entry != fs::directory_iterator(); entry.increment(unreadable)) {
-    const std::string folder = entry->path();
-    if (!is_passed_over(folder) && is_folder(folder) && holds_picture(folder)) return true;
-  }
-  return false;
-}
-
-// A class may be called train as well; then it holds pictures and no folders of them.
-bool has_train_folder(const std::string& root) { return has_folder_with_picture(root + "/train"); }
-
 // The test set beside `root`/train, empty where there is none.
 std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
   const Content content = content_of(root);
@@ -109,7 +91,7 @@ std::string fault_of_name(const std::string& file) {
   if (is_picture_name(file)) return "";
   bool is_foreign = false;
   std::string fault = fault_of(file, [&] {
-    is_foreign = is_foreign_picture(file);
+    is_foreign = !foreign_picture(beginning_of(file)).empty();
     if (is_foreign) read_picture_extent(file);
   });
   if (is_foreign) return fault;  // it has the conversion
@@ -182,11 +164,20 @@ std::string root_of_class_folders(std::string path) {
   return path;
 }
 
-bool holds_class_folders(const std::string& path) { return has_folder_with_picture(path); }
+bool holds_class_folders(const std::string& path) {
+  std::error_code unreadable;
+  fs::directory_iterator entry(path, unreadable);
+  for (; !unreadable && entry != fs::directory_iterator(); entry.increment(unreadable)) {
+    const std::string folder = entry->path();
+    if (!is_passed_over(folder) && is_folder(folder) && holds_picture(folder)) return true;
+  }
+  return false;
+}
 
 ClassFolders find_class_folders(const std::string& root, bool splits_off_test,
                                 const std::function<void()>& between) {
-  const bool has_train = has_train_folder(root);
+  // A class may be called train as well; then it holds pictures and no folders of them.
+  const bool has_train = holds_class_folders(root + "/train");
   const std::string train = has_train ? root + "/train" : root;
   ClassFolders found;
   const std::string test = has_train ? find_test_folder(root, found.broken) : "";

@@ -63,9 +63,6 @@ class ListedSource : public EncodedSource {
   }
 
   const DatasetInfo& info() const override { return info_; }
-  Label label(Split split, std::uint64_t index) const override {
-    return listing_.labels[number(split, index)];
-  }
   std::vector<Label> labels(Split split, std::uint64_t index) const override {
     return labels_of(number(split, index));
   }

@@ -11,6 +11,7 @@
 
 #include "data/pictures/broken_files.hpp"
 #include "tandem/data/dataset_info.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 
@@ -31,17 +32,13 @@ class EncodedSource {
 
   // Name, classes and counts. Every label is below the number of classes.
   virtual const DatasetInfo& info() const = 0;
-  virtual Label label(Split split, std::uint64_t index) const = 0;
-  // All classes of the picture, ascending; in a multi-label set any number.
-  virtual std::vector<Label> labels(Split split, std::uint64_t index) const {
-    return {label(split, index)};
-  }
+  // All classes of the picture, ascending: one, or any number in a multi-label set.
+  virtual std::vector<Label> labels(Split split, std::uint64_t index) const = 0;
   // How messages name the picture.
   virtual std::string where(Split split, std::uint64_t index) const = 0;
   // The bytes of the picture's file. Calls `before` with their number, or a bound of it, before it
   // allocates them.
-  virtual std::string read(Split split, std::uint64_t index,
-                           const std::function<void(std::uint64_t)>& before) = 0;
+  virtual std::string read(Split split, std::uint64_t index, const BeforeTaking& before) = 0;
   // Does not read the picture. May be called on several threads.
   virtual PictureStamp stamp(Split split, std::uint64_t index) const = 0;
   // Whether a class may have no training picture.

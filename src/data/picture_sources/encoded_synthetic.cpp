@@ -8,7 +8,6 @@
 #include "data/pixel_sources/image_source.hpp"
 #include "encoded_source.hpp"
 #include "tandem/core/digest.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/image_file.hpp"
 
@@ -97,18 +96,11 @@ class EncodedSynthetic : public EncodedSource {
  public:
   EncodedSynthetic(std::uint64_t images, std::uint64_t seed, const ImageShape& shape,
                    bool multi_label)
-      : shape_(shape), seed_(seed) {
-    info_.name = "synthetic";
+      : shape_(shape), seed_(seed), info_(synthetic_info(images)) {
     info_.multi_label = multi_label;
-    info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
-    info_.train_count = images;
-    info_.test_count = synthetic_test_images(images);
   }
 
   const DatasetInfo& info() const override { return info_; }
-  Label label(Split /*split*/, std::uint64_t index) const override {
-    return static_cast<Label>(index % kShapeNames.size());
-  }
   std::vector<Label> labels(Split split, std::uint64_t index) const override {
     std::vector<Label> all;
     for (const Figure& each : figures_of(split, index)) all.push_back(each.kind);
@@ -118,8 +110,7 @@ class EncodedSynthetic : public EncodedSource {
   std::string where(Split /*split*/, std::uint64_t index) const override {
     return "drawn picture " + std::to_string(index);
   }
-  std::string read(Split split, std::uint64_t index,
-                   const std::function<void(std::uint64_t)>& before) override {
+  std::string read(Split split, std::uint64_t index, const BeforeTaking& before) override {
     before(shape_.pixels());
     const CounterRandom random{kStream, seed_, static_cast<std::uint64_t>(split), index};
     return encode_jpeg(shape_, draw(random, figures_of(split, index), shape_), kQuality);
@@ -137,7 +128,7 @@ class EncodedSynthetic : public EncodedSource {
  private:
   // Of a multi-label set none to three, all unlike, each in a quarter of its own.
   std::vector<Figure> figures_of(Split split, std::uint64_t index) const {
-    if (!info_.multi_label) return {{label(split, index)}};
+    if (!info_.multi_label) return {{static_cast<Label>(index % kShapeNames.size())}};
     CounterRandom random{kFiguresStream, seed_, static_cast<std::uint64_t>(split), index};
     std::array<Label, kShapeNames.size()> kinds{};
     std::array<int, 4> quarters{};
@@ -166,10 +157,6 @@ class EncodedSynthetic : public EncodedSource {
 
 std::unique_ptr<EncodedSource> make_encoded_synthetic(std::uint64_t images, std::uint64_t seed,
                                                       int height, int width, bool multi_label) {
-  if (images == 0 || images > kMaxImages) {
-    throw UsageError("--images: " + std::to_string(images) +
-                     " images cannot be made, 1 to 10,000,000 are expected");
-  }
   return std::make_unique<EncodedSynthetic>(images, seed, ImageShape{kChannels, height, width},
                                             multi_label);
 }

@@ -40,7 +40,7 @@ class ImageFolder : public ImageSource {
  public:
   ImageFolder(const std::string& path, const ImageFolderOptions& options)
       : root_(path), threads_(options.threads), check_(options.check) {
-    require_packable({std::max(options.channels, 1), options.height, options.width}, "asks");
+    require_packable_shape({std::max(options.channels, 1), options.height, options.width});
     ClassFolders found = find_class_folders(root_, options.test_split > 0, check_);
     const bool has_test = options.test_split == 0;  // else find_class_folders() named that
     info_.classes = std::move(found.classes);
@@ -209,7 +209,7 @@ class ImageFolder : public ImageSource {
       shape.channels = color ? 3 : 1;
     }
     if (shape.height > 0) {
-      require_packable(shape, "asks");
+      require_packable_shape(shape);
       return shape;
     }
     if (extents.empty()) return shape;
@@ -224,16 +224,8 @@ class ImageFolder : public ImageSource {
     }
     shape.height = first.height;
     shape.width = first.width;
-    require_packable(shape, item(0).file.path + " and the others ask");
+    require_packable_shape(shape, item(0).file.path + " and the others ask");
     return shape;
-  }
-
-  static void require_packable(const ImageShape& shape, const std::string& who_asks) {
-    if (shape.pixels() <= kMaxPixels) return;
-    throw UsageError("--size: " + who_asks + " for images of " + shape.text() + ", " +
-                     format_count(shape.pixels()) +
-                     " values, at most 1,000,000 can be packed (577x577 in color); give a "
-                     "smaller height and width, such as 224x224");
   }
 
   const Item& item(std::size_t index) const {

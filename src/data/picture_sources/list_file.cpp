@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "data/files/byte_stream.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -37,10 +38,9 @@ std::size_t column_of(const std::vector<std::string>& header,
 
 ListFile::ListFile(const std::string& path)
     : file_(File::open_for_reading(path)), buffer_(kListBytesAtOnce) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   peek();
   const std::string_view start(buffer_.data(), buffered_);
-  if (begins_with(start, kByteOrderMark)) at_ = kByteOrderMark.size();
+  at_ = byte_order_mark_bytes(start);
   const std::string_view first_line = start.substr(0, start.find('\n'));
   const bool has_tab = first_line.find('\t') != std::string_view::npos;
   if (ends_with(to_lower(path), ".tsv") || (!ends_with(to_lower(path), ".csv") && has_tab)) {

@@ -24,8 +24,8 @@ struct ListRow {
 
 class ListFile {
  public:
-  // FILE.tsv has tabs between fields. So has a file with another extension than csv whose first row
-  // has a tab outside quotes.
+  // FILE.tsv has tabs between fields. So has a file with another extension than csv whose first
+  // line has a tab.
   explicit ListFile(const std::string& path);
 
   // False at the end. Skips empty rows.

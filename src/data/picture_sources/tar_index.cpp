@@ -99,11 +99,11 @@ struct TarIndex::Header {
   std::uint64_t bytes = 0;
   char type = '0';
 
-  std::uint64_t content() const { return offset + kBlock; }
+  std::uint64_t content() const { return offset + kTarBlockBytes; }
   // Links, devices and folders have no content, whatever their size says.
   std::uint64_t end() const {
     if (type >= '1' && type <= '6') return content();
-    return content() + (bytes + kBlock - 1) / kBlock * kBlock;
+    return content() + (bytes + kTarBlockBytes - 1) / kTarBlockBytes * kTarBlockBytes;
   }
 };
 
@@ -218,8 +218,8 @@ void TarIndex::fill(std::uint64_t offset) {
 }
 
 const char* TarIndex::block_at(std::uint64_t offset) {
-  if (offset < buffer_at_ || offset + kBlock > buffer_at_ + buffered_) fill(offset);
-  if (buffered_ < kBlock) {
+  if (offset < buffer_at_ || offset + kTarBlockBytes > buffer_at_ + buffered_) fill(offset);
+  if (buffered_ < kTarBlockBytes) {
     fail(buffer_at_ + buffered_, "the end", "the mark of the end of a tar archive");
   }
   return buffer_.data() + (offset - buffer_at_);
@@ -247,7 +247,7 @@ TarIndex::Header TarIndex::header_at(std::uint64_t offset) {
 
 // Only the first of several joined archives would be read.
 void TarIndex::require_end() {
-  for (; at_ + kBlock <= size_; at_ += kBlock) {
+  for (; at_ + kTarBlockBytes <= size_; at_ += kTarBlockBytes) {
     if (is_empty(block_at(at_))) continue;
     fail(at_, "bytes after the mark of its end, as in archives that were joined by cat",
          "one archive");

@@ -34,8 +34,6 @@ class TarIndex {
   std::string content(const TarMember& member);
 
  private:
-  static constexpr std::size_t kBlock = 512;
-
   struct Header;
   struct Extensions {  // of the member that follows
     std::string name;

@@ -8,6 +8,7 @@
 
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
@@ -93,7 +94,7 @@ std::uint8_t on_white(unsigned value, unsigned alpha) {
   return static_cast<std::uint8_t>((value * alpha + kWhite * (255 - alpha) + 127) / 255);
 }
 
-// In place: what is written lies before what is still to be read.
+// In place: it writes before the pixels that are still to be read.
 void drop_alpha(Picture& picture) {
   if (picture.channels % 2 != 0) return;
   const auto kept = static_cast<std::size_t>(picture.channels - 1);
@@ -182,6 +183,14 @@ void require_picture_channels(int channels) {
   throw UsageError("images of " + std::to_string(channels) +
                    " channels cannot be made of PNG and JPEG files, 1 (gray) or 3 (color) is "
                    "expected");
+}
+
+void require_packable_shape(const ImageShape& shape, const std::string& asking) {
+  if (shape.pixels() <= kMaxPixels) return;
+  throw UsageError("--size: " + asking + " for images of " + shape.text() + ", " +
+                   format_count(shape.pixels()) +
+                   " values, at most 1,000,000 can be packed (577x577 in color); give a smaller "
+                   "height and width, such as 224x224");
 }
 
 void limit_channels(Picture& picture, int channels) {

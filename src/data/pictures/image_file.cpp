@@ -66,14 +66,12 @@ std::unique_ptr<PictureDecoder> open_picture(std::string_view bytes, const std::
 }
 
 Picture decode_picture(std::string_view bytes, const std::string& where, std::uint64_t most_pixels,
-                       const BeforeDecoding& before) try {
+                       const BeforeTaking& before) try {
   const auto decoder = open_picture(bytes, where);
-  require_fitting(decoder->extent(), where, most_pixels);
   const PictureExtent extent = decoder->extent();
-  const auto pixels =
-      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
+  require_fitting(extent, where, most_pixels);
   // upright() makes another picture, of at most four channels.
-  if (before) before(decoder->memory() + (extent.orientation == 1 ? 0 : 4 * pixels));
+  if (before) before(decoder->memory() + (extent.orientation == 1 ? 0 : 4 * extent.pixels()));
   return decoder->decode();
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(where);
@@ -81,7 +79,7 @@ Picture decode_picture(std::string_view bytes, const std::string& where, std::ui
 
 // libjpeg refuses the same files at an eighth of the size; docs/design-notes.md has the reasons.
 PictureExtent prove_decodable(std::string_view bytes, const std::string& where,
-                              std::uint64_t most_pixels, const BeforeDecoding& before) try {
+                              std::uint64_t most_pixels, const BeforeTaking& before) try {
   const auto decoder = open_picture(bytes, where);
   const PictureExtent extent = decoder->extent();
   require_fitting(extent, where, most_pixels);
@@ -159,11 +157,9 @@ void throw_out_of_memory(const std::string& where) {
 
 void require_fitting(const PictureExtent& extent, const std::string& where,
                      std::uint64_t most_pixels) {
-  const auto pixels =
-      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
   const bool has_sides = extent.height > 0 && extent.width > 0 &&
                          extent.height <= kMaxPictureSide && extent.width <= kMaxPictureSide;
-  if (has_sides && pixels <= most_pixels) return;
+  if (has_sides && extent.pixels() <= most_pixels) return;
   throw DataError(where + ": is a picture of " + std::to_string(extent.width) + " x " +
                   std::to_string(extent.height) + " pixels, 1 to " + format_count(most_pixels) +
                   " in all and at most " + format_count(kMaxPictureSide) +

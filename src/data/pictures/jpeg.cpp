@@ -235,9 +235,7 @@ class JpegDecoder : public PictureDecoder {
   // Huffman's codes have a bit at least, and every block has one in a scan at least.
   void require_possible() const {
     if (reading_.info.arith_code != 0) return;
-    const std::uint64_t pixels =
-        static_cast<std::uint64_t>(extent().height) * static_cast<std::uint64_t>(extent().width);
-    if (pixels / kBlockValues <= 8 * file_bytes_) return;
+    if (extent().pixels() / kBlockValues <= 8 * file_bytes_) return;
     throw_damaged(where_, "JPEG", "so few bytes cannot hold the pixels that it claims");
   }
   [[noreturn]] void throw_too_large(const PictureExtent& claimed) const {

@@ -3,20 +3,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "data/files/byte_stream.hpp"
 #include "exif.hpp"
 #include "picture_decoder.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
 namespace {
-
-std::uint32_t big_endian(std::string_view bytes, std::size_t at, std::size_t count) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  }
-  return value;
-}
 
 // JPEG (ITU-T T.81, annex B): segments that begin with a marker, and coded data after each start of
 // a scan.
@@ -104,8 +97,8 @@ PictureExtent check_png(std::string_view bytes, const std::string& where) {
     const std::string_view type = bytes.substr(at + 4, 4);
     if (is_first) {
       if (type != "IHDR" || length != 13) damaged("its header is wrong");
-      const std::uint32_t width = big_endian(bytes, at + 8, 4);
-      const std::uint32_t height = big_endian(bytes, at + 12, 4);
+      const std::uint64_t width = big_endian(bytes, at + 8, 4);
+      const std::uint64_t height = big_endian(bytes, at + 12, 4);
       if (width > kMaxPictureSide || height > kMaxPictureSide) damaged("its sides are too long");
       extent.width = static_cast<int>(width);
       extent.height = static_cast<int>(height);

@@ -90,7 +90,7 @@ bool read_rows(Reading& reading, std::uint8_t* values, std::size_t row_bytes, pn
   return true;
 }
 
-// libpng then knows what a row of its output is.
+// Fixes the form of the rows that libpng gives.
 bool start_rows(Reading& reading) {
   if (setjmp(reading.on_error) != 0) return false;
   png_read_update_info(reading.png, reading.info);

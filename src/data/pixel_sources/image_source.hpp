@@ -51,7 +51,7 @@ constexpr std::uint64_t kCifarTestImages = 10'000;  // a fifth of the training i
 
 // True for a folder that holds the data set in the binary or the Python form, or a subfolder by its
 // published name that does. Of archives, those whose first file is of CIFAR-100 are that, and all
-// other gzip data is taken for CIFAR-10, which then names what is wrong.
+// other gzip data is taken for CIFAR-10, whose reader names the fault.
 bool looks_like_cifar10(const std::string& path);
 bool looks_like_cifar100(const std::string& path);
 
@@ -99,12 +99,9 @@ bool npz_has_test_set(const std::string& path);
 std::unique_ptr<ImageSource> open_npz(const std::string& path, const NpzOptions& options);
 
 // A data set of PNG and JPEG files, with a folder for each class. Pictures are decoded on request,
-// on several threads of its own.
-//
-// The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
-// FOLDER/CLASS/…; then a share becomes the test set. Classes are numbered by the byte order of
-// their names. fit_picture() makes the images. source_sha256 is the SHA-256 of the output of
-// sha256sum for all files, by paths relative to FOLDER, sorted by bytes.
+// on several threads of its own. The layout is that of class_folders.hpp. fit_picture() makes the
+// images. source_sha256 is the SHA-256 of the output of sha256sum for all files, by paths relative
+// to the folder, sorted by bytes.
 struct ImageFolderOptions {
   int height = 0;          // 0: that of all pictures, which then must be the same
   int width = 0;           // likewise
@@ -135,11 +132,8 @@ std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
 std::unique_ptr<ImageSource> make_synthetic(std::uint64_t images, std::uint64_t seed);
 constexpr std::array<const char*, 10> kShapeNames = {
     "disc", "ring", "square", "triangle", "cross", "star", "bar", "crescent", "chevron", "dots"};
-// How many a synthetic set has besides `images` for training.
-constexpr std::uint64_t synthetic_test_images(std::uint64_t images) {
-  constexpr std::uint64_t kFewest = 64;
-  return images / 5 < kFewest ? kFewest : images / 5;
-}
+// Name, classes and counts of a set of such figures. Throws as make_synthetic() does.
+DatasetInfo synthetic_info(std::uint64_t images);
 // Whether the point belongs to figure `shape` (an index into kShapeNames), which fills about
 // [-1, 1] x [-1, 1]; x grows to the right, y downwards.
 bool shape_contains(int shape, float x, float y);

@@ -39,11 +39,6 @@ bool holds_files(const std::string& folder) {
   return false;
 }
 
-std::uint32_t big_endian(const std::uint8_t* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
-         std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
-}
-
 // An IDX file: 0, 0, 8 (uint8), number of dimensions; each dimension (u32); the values.
 struct IdxFile {
   SourceFile source;
@@ -62,16 +57,15 @@ IdxFile read_idx(const std::string& folder, const char* name, std::size_t rank) 
   const auto stream = open_byte_stream(path);
   std::vector<std::uint8_t> header(4 + 4 * rank);
   const std::size_t got = stream->read(header.data(), header.size());
-  const std::array<std::uint8_t, 4> magic = {0, 0, 8, static_cast<std::uint8_t>(rank)};
-  if (got < header.size() || std::memcmp(header.data(), magic.data(), magic.size()) != 0) {
-    const std::string_view beginning(reinterpret_cast<const char*>(header.data()), got);
+  const std::string_view beginning(reinterpret_cast<const char*>(header.data()), got);
+  if (got < header.size() || big_endian(beginning, 0, 4) != 0x800 + rank) {
     throw fault_at(path, 0, describe_beginning(beginning),
                    "the IDX header 00 00 08 0" + std::to_string(rank));
   }
   IdxFile idx;
   std::uint64_t size = 1;
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::uint32_t extent = big_endian(header.data() + 4 + 4 * i);
+    const auto extent = static_cast<std::uint32_t>(big_endian(beginning, 4 + 4 * i, 4));
     const bool fits = i == 0 ? extent <= kMaxIdxBytes : extent <= kMaxSide;
     if (extent == 0 || !fits || (size *= extent) > kMaxIdxBytes) {
       throw fault_at(path, 4 + 4 * i, "an extent of " + std::to_string(extent),
@@ -97,8 +91,8 @@ class Mnist : public ImageSource {
     info_.shape = {1, static_cast<int>(dimensions_[0][1]), static_cast<int>(dimensions_[0][2])};
     info_.train_count = dimensions_[0][0];
     info_.test_count = dimensions_[2][0];
-    check_counts(0, 1, 4);
-    check_counts(2, 3, 4);
+    check_counts(0, 1);
+    check_counts(2, 3);
     if (dimensions_[2][1] != dimensions_[0][1] || dimensions_[2][2] != dimensions_[0][2]) {
       throw fault_at(files_[2].where, 8, extent_text(2), extent_text(0) + " as in the train file");
     }
@@ -124,9 +118,9 @@ class Mnist : public ImageSource {
            std::to_string(dimensions_[file][2]);
   }
 
-  void check_counts(std::size_t images, std::size_t labels, std::uint64_t offset) const {
+  void check_counts(std::size_t images, std::size_t labels) const {
     if (dimensions_[images][0] == dimensions_[labels][0]) return;
-    throw fault_at(files_[labels].where, offset, std::to_string(dimensions_[labels][0]) + " labels",
+    throw fault_at(files_[labels].where, 4, std::to_string(dimensions_[labels][0]) + " labels",
                    std::to_string(dimensions_[images][0]) + " as there are images");
   }
 

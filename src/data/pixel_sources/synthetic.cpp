@@ -118,7 +118,7 @@ float coverage(const Pose& pose, int shape, int row, int column) {
   return static_cast<float>(covered) / 4;
 }
 
-// Adds the sum of four uniform bytes, centred and scaled to standard deviation `deviation`: nearly
+// Adds the sum of four uniform bytes, centered and scaled to standard deviation `deviation`: nearly
 // normal.
 void add_noise(CounterRandom& random, float deviation, Values& image) {
   constexpr float kSumDeviation = 147.8F;  // 2 * sqrt((256 * 256 - 1) / 12)
@@ -165,12 +165,8 @@ void draw(CounterRandom random, int shape, std::uint8_t* pixels) {
 
 class Synthetic : public ImageSource {
  public:
-  Synthetic(std::uint64_t images, std::uint64_t seed) : seed_(seed) {
-    info_.name = "synthetic";
-    info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
+  Synthetic(std::uint64_t images, std::uint64_t seed) : seed_(seed), info_(synthetic_info(images)) {
     info_.shape = kShape;
-    info_.train_count = images;
-    info_.test_count = synthetic_test_images(images);
   }
 
   const DatasetInfo& info() const override { return info_; }
@@ -227,11 +223,20 @@ bool shape_contains(int shape, float x, float y) {
   }
 }
 
-std::unique_ptr<ImageSource> make_synthetic(std::uint64_t images, std::uint64_t seed) {
+DatasetInfo synthetic_info(std::uint64_t images) {
   if (images == 0 || images > kMaxImages) {
     throw UsageError("--images: " + std::to_string(images) +
                      " images cannot be made, 1 to 10,000,000 are expected");
   }
+  DatasetInfo info;
+  info.name = "synthetic";
+  info.classes.assign(kShapeNames.begin(), kShapeNames.end());
+  info.train_count = images;
+  info.test_count = std::max<std::uint64_t>(images / 5, 64);
+  return info;
+}
+
+std::unique_ptr<ImageSource> make_synthetic(std::uint64_t images, std::uint64_t seed) {
   return std::make_unique<Synthetic>(images, seed);
 }
 

@@ -99,6 +99,8 @@ TEST_F(Archive, BeginningsAreNamed) {
   EXPECT_EQ(describe_beginning(gzip("x")), "gzip data");
   EXPECT_NE(describe_beginning("\n <!DOCTYPE html>").find("web page"), std::string::npos);
   EXPECT_EQ(describe_beginning("hello\nworld"), "text that begins with 'hello'");
+  EXPECT_EQ(describe_beginning("tandem-dataset\n"), "a packed data set");
+  EXPECT_EQ(describe_beginning("\x93NUMPY\1"), "an array of numpy");
   EXPECT_EQ(describe_beginning(std::string("BM\x36\x03\0\0\0\0\0\0\x36", 11)), "a BMP picture");
   EXPECT_EQ(describe_beginning("BMW and other cars"), "text that begins with 'BMW and other cars'");
   EXPECT_EQ(describe_beginning(std::string("RIFF\x5c\1\0\0WEBPVP8 ", 16)), "a WebP picture");

@@ -85,8 +85,8 @@ class WaitingSource : public EncodedSource {
     return source_->read(split, index, before);
   }
   const DatasetInfo& info() const override { return source_->info(); }
-  Label label(Split split, std::uint64_t index) const override {
-    return source_->label(split, index);
+  std::vector<Label> labels(Split split, std::uint64_t index) const override {
+    return source_->labels(split, index);
   }
   std::string where(Split split, std::uint64_t index) const override {
     return source_->where(split, index);
