@@ -1,6 +1,11 @@
 # Sourced by fetch_cifar10.sh and fetch_mnist.sh: downloads one file, resumably, under its name only when it is right.
 # shellcheck shell=bash
 
+case ${1:-} in
+  -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
+  -*) echo "$0: '$1' is not an option; $0 --help says what is expected" >&2; exit 2 ;;
+esac
+
 # check_file FILE MD5 [SHA256]: succeeds where FILE has these digests.
 check_file() {
   local file=$1 md5=$2 sha256=${3:-}
@@ -11,8 +16,9 @@ check_file() {
 # download URL PART: goes on where PART ends, or begins again where the server
 # has no ranges (33).
 download() {
-  local url=$1 part=$2 code=0
-  local call=(curl --proto '=https,file' --proto-redir '=https' --fail --location --retry 3 --no-progress-meter
+  local url=$1 part=$2 code=0 meter=--no-progress-meter
+  [ ! -t 2 ] || meter=--progress-bar
+  local call=(curl --proto '=https,file' --proto-redir '=https' --fail --location --retry 3 "$meter"
               --output "$part" "$url")
   "${call[@]}" --continue-at - || code=$?
   [ "$code" = 33 ] || return "$code"

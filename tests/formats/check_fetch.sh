@@ -68,4 +68,8 @@ for script in fetch_cifar10 fetch_mnist; do
   [ "$code" = 65 ] || fail "$script.sh: exit code $code, 65 expected"
 done
 [ -z "$(ls -A "$work/out")" ] || fail "something was left: $(ls -A "$work/out")"
+for script in fetch_cifar10.sh fetch_mnist.sh; do
+  (cd "$work" && "$data/$script" --help) | grep -q "data/$script \[FOLDER\]" || fail "$script --help shows no usage"
+  ! (cd "$work" && "$data/$script" --hepl 2> "$work/log") || fail "$script accepts an unknown option"
+done
 echo ok

@@ -91,7 +91,9 @@ std::vector<std::string> parse_class_names(const std::string& text, const std::s
 
 std::vector<std::string> read_class_names(const std::string& path, std::size_t most) {
   constexpr std::uint64_t kMaxFile = std::uint64_t{8} << 20;
-  return parse_class_names(read_file(path, kMaxFile), path, most);
+  std::string text = read_file(path, kMaxFile);
+  text.erase(0, byte_order_mark_bytes(text));
+  return parse_class_names(text, path, most);
 }
 
 Spool::Spool(std::size_t members) : file_(open_nameless()), members_(members), offsets_(members) {}

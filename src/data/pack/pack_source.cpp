@@ -50,6 +50,12 @@ bool is_packed(const std::string& input) {
   return begins_with(beginning, kSealBegins) || begins_with(beginning, kHdf5Signature);
 }
 
+bool holds_pictures(const std::string& input) {
+  if (!is_folder(input)) return false;
+  const std::vector<std::string> content = list_folder(input);
+  return std::any_of(content.begin(), content.end(), is_picture_name);
+}
+
 // A compressed archive is one of CIFAR's, unless files of pictures are wanted.
 bool names_archive(const PackRequest& request) {
   const std::string& input = request.input;
@@ -81,6 +87,12 @@ std::string recognize(const PackRequest& request) {
         input +
         ": is HDF5, as pack writes it; give it to tandem train --data, or name the files "
         "that it was packed from");
+  }
+  if (holds_pictures(input)) {
+    throw DataError(input +
+                    ": holds pictures, but no folder of them for each class; move them into "
+                    "folders such as " +
+                    input + "/cat, or give a list FILE.csv of paths and labels");
   }
   throw DataError(
       input + (is_folder(input) ? ": holds no known data set" : ": is " + describe_file(input)) +

@@ -74,8 +74,11 @@ std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
     const std::string name = last_name(folder);
     if (name == "train") continue;
     if ((name != "test" && name != "val") || !test.empty()) {
+      const bool may_be_renamed = test.empty() && begins_with(name, "val");
       throw DataError(folder + ": lies beside " + (test.empty() ? "train" : "train and " + test) +
-                      ", only one of test and val is taken there; move it out of " + root);
+                      ", only one of test and val is taken there; " +
+                      (may_be_renamed ? "rename it to val, or move" : "move") + " it out of " +
+                      root);
     }
     test = folder;
   }

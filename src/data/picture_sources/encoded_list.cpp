@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <utility>
 
 #include "encoded_source.hpp"
 #include "list_file.hpp"
@@ -37,8 +36,8 @@ void add_rows(const std::string& path, const std::string& folder, const EncodedL
 
 std::unique_ptr<EncodedSource> open_encoded_list(const std::string& input,
                                                  const EncodedListOptions& options) {
-  std::vector<std::string> lists{input};
-  if (!options.test_input.empty()) lists.push_back(options.test_input);
+  std::vector<std::string> lists{with_single_slashes(input)};
+  if (!options.test_input.empty()) lists.push_back(with_single_slashes(options.test_input));
   const std::string root = common_folder(lists);
   ListingBuilder pictures(input, root, options);
   for (std::size_t i = 0; i < lists.size(); ++i) {

@@ -170,7 +170,10 @@ class ListedSource : public EncodedSource {
 PictureStamp stamp_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return {};
+    // Reading the file names the reason.
+    for (const int kind : {ENOENT, ENOTDIR, ELOOP, EACCES, ENAMETOOLONG}) {
+      if (errno == kind) return {};
+    }
     throw IoError(path + ": stat failed: " + errno_text());
   }
   return {static_cast<std::uint64_t>(status.st_size),

@@ -23,7 +23,7 @@ struct PictureStamp {
   std::uint64_t bytes = 0;      // of the picture; 0 if it is not there
   std::int64_t written_ns = 0;  // time of the last change, since 1970
 };
-// The stamp of a file; zeros if there is none. Throws IoError.
+// The stamp of a file; zeros if there is none, or no permission for its folder. Throws IoError.
 PictureStamp stamp_of(const std::string& path);
 
 class EncodedSource {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -107,6 +108,7 @@ std::unique_ptr<EncodedSource> open_encoded_tar(const std::string& input,
   if (!options.test_input.empty()) {
     for (std::string& path : files_of_pattern(options.test_input)) paths.push_back(std::move(path));
   }
+  std::transform(paths.begin(), paths.end(), paths.begin(), with_single_slashes);
   const std::string root = common_folder(paths);
   ListingBuilder pictures(input, root, options);
   const auto places = std::make_shared<TarPictures>(std::move(paths));

@@ -1,5 +1,6 @@
 #include "listing_builder.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -105,6 +106,12 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   if (stamp) listing_.stamp = std::move(stamp);
   require_different_files(listing_, input_, options_.test_split > 0, options_.check);
   return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);
+}
+
+std::string with_single_slashes(std::string path) {
+  const auto is_doubled = [](char a, char b) { return a == '/' && b == '/'; };
+  path.erase(std::unique(path.begin(), path.end(), is_doubled), path.end());
+  return path;
 }
 
 std::string common_folder(const std::vector<std::string>& paths) {

@@ -38,6 +38,8 @@ class ListingBuilder {
   LabelTexts texts_;
 };
 
+// Makes "a//b" "a/b", because the two functions below compare paths as texts.
+std::string with_single_slashes(std::string path);
 // The longest folder path that all these paths share; empty: none.
 std::string common_folder(const std::vector<std::string>& paths);
 // `path` relative to `root`.

@@ -23,6 +23,8 @@ constexpr std::size_t kNameBytes = 100;
 constexpr std::size_t kSizeAt = 124, kSizeBytes = 12;
 constexpr std::size_t kSumAt = 148, kSumBytes = 8;
 constexpr std::size_t kTypeAt = 156;
+// Of the types: GNU's long link, defaults for all members, GNU's label of the archive.
+constexpr std::string_view kPassedOver = "KgV";
 constexpr std::size_t kMagicAt = 257;
 constexpr std::size_t kPrefixAt = 345, kPrefixBytes = 155;
 
@@ -30,7 +32,8 @@ std::string text_at(const char* block, std::size_t at, std::size_t most) {
   return {block + at, strnlen(block + at, most)};
 }
 
-// Octal digits; of GNU tar, a number of 2^33 or more is binary, big-endian, after a byte 0x80.
+// The field holds octal digits, or none for 0. GNU tar writes a number of 2^33 or more in binary:
+// a byte 0x80, then the number, big-endian.
 bool read_number(const char* field, std::size_t bytes, std::uint64_t& value) {
   value = 0;
   if ((static_cast<unsigned char>(field[0]) & 0x80) != 0) {
@@ -41,7 +44,7 @@ bool read_number(const char* field, std::size_t bytes, std::uint64_t& value) {
     return field[0] == '\x80';
   }
   const std::string digits = trim(text_at(field, 0, bytes));
-  if (digits.empty() || digits.find_first_not_of("01234567") != std::string::npos) return false;
+  if (digits.find_first_not_of("01234567") != std::string::npos) return false;
   for (const char digit : digits) value = value * 8 + static_cast<std::uint64_t>(digit - '0');
   return true;
 }
@@ -133,7 +136,7 @@ bool TarIndex::next(TarMember& member) {
       extensions.name = extension(header).c_str();
     } else if (header.type == 'x') {
       read_extended_header(header, extensions);
-    } else if (header.type != 'K' && header.type != 'g') {  // long links, and defaults for all
+    } else if (kPassedOver.find(header.type) == std::string_view::npos) {
       member = member_of(header, extensions);
       return true;
     }

@@ -1,5 +1,7 @@
 #include "tar_samples.hpp"
 
+#include <string_view>
+
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 
@@ -30,10 +32,27 @@ bool is_about_archive(const std::string& name) {
   return begins_with(name, "__") && name.find("__", 2) != std::string::npos;
 }
 
+// Python writes NaN and Infinity, which JSON does not have. They become fractions, which are
+// numbers but no labels.
+std::string without_nan(std::string text) {
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"') is_in_string = !is_in_string;
+    if (text[i] == '\\') ++i;
+    if (is_in_string) continue;
+    for (const std::string_view word : {"NaN", "Infinity"}) {
+      if (text.compare(i, word.size(), word) == 0) {
+        text.replace(i, word.size(), "0.500000", word.size());
+      }
+    }
+  }
+  return text;
+}
+
 // `label` or `cls` of an object. Sets `fault` if it is neither a text nor a whole number. False if
 // the object has neither.
 bool read_json_label(const std::string& text, std::string& label, std::string& fault) {
-  const Json object = parse_json_or_discard(text);
+  const Json object = parse_json_or_discard(without_nan(text));
   if (!object.is_object()) {
     fault = "is not a JSON object, or is nested more than " + std::to_string(kMaxJsonDepth) +
             " levels deep";

@@ -1,7 +1,9 @@
 #include "broken_files.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cstdint>
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -29,6 +31,12 @@ std::string reason_of(const Error& error, const std::string& path) {
   const std::string message = error.what();
   const std::string beginning = path + ": ";
   return begins_with(message, beginning) ? message.substr(beginning.size()) : message;
+}
+
+// A failing disk or network has other errors.
+bool is_unreadable(const std::string& path) {
+  return ::access(path.c_str(), R_OK) != 0 &&
+         (errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG);
 }
 
 BrokenFiles sorted(BrokenFiles files) {
@@ -71,6 +79,9 @@ std::string fault_of(const std::string& path, const std::function<void()>& work)
   } catch (const DataError& error) {
     return reason_of(error, path);
   } catch (const MissingInputError& error) {  // a link to nothing
+    return reason_of(error, path);
+  } catch (const IoError& error) {  // a missing permission, or a link to itself
+    if (!is_unreadable(path)) throw;
     return reason_of(error, path);
   }
 }

@@ -176,9 +176,9 @@ std::vector<std::string> files_below(const std::string& folder) {
   while (!error && entry != fs::recursive_directory_iterator()) {
     const bool is_hidden = entry->path().filename().string().front() == '.';
     const bool is_folder = entry->is_directory(error);
-    if (error == std::errc::no_such_file_or_directory ||
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::permission_denied ||
         error == std::errc::too_many_symbolic_link_levels) {
-      error.clear();  // a link to nothing, or to itself: told when the file is opened
+      error.clear();  // a link to nothing, to a closed folder or to itself: reported when opened
       entry.disable_recursion_pending();
     }
     if (error) break;

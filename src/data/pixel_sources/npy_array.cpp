@@ -141,6 +141,24 @@ std::vector<std::uint8_t> read_beginning(ByteStream& stream, std::string_view& d
   return bytes;
 }
 
+// Bytes of a value of an integer type, 0 for every other type.
+std::size_t integer_bytes(const std::string& type) {
+  static constexpr std::pair<const char*, std::size_t> kTypes[] = {
+      {"|u1", 1}, {"|i1", 1}, {"<u2", 2}, {"<i2", 2},
+      {"<u4", 4}, {"<i4", 4}, {"<u8", 8}, {"<i8", 8}};
+  for (const auto& [name, bytes] : kTypes) {
+    if (type == name) return bytes;
+  }
+  return 0;
+}
+
+// A mere cast would turn images from 0 to 1 black.
+std::string way_to_integers(const std::string& type) {
+  std::string cast = "numpy.ascontiguousarray(array, dtype=…)";
+  if (type.size() < 2 || type[1] != 'f') return cast;
+  return "(images * 255).round().astype('uint8') where images are from 0 to 1, else with " + cast;
+}
+
 }  // namespace
 
 NpyHeader NpyHeader::parse(std::string_view dict, const std::string& where) {
@@ -164,8 +182,8 @@ NpyArray read_npy(ByteStream& stream, std::string name,
   if (bytes == 0 || array.header.fortran_order) {
     throw DataError(stream.where() + ": is an array of type '" + array.header.type + "'" +
                     (array.header.fortran_order ? " in Fortran order" : "") +
-                    ", whole numbers in C order were expected; convert it with "
-                    "numpy.ascontiguousarray(array, dtype=…)");
+                    ", whole numbers in C order were expected; convert it with " +
+                    way_to_integers(array.header.type));
   }
   for (const std::uint64_t extent : array.header.shape) {
     if (extent != 0 && bytes > kMaxBytes / extent) {
@@ -178,16 +196,6 @@ NpyArray read_npy(ByteStream& stream, std::string name,
   check(array);
   array.file = read_exactly(stream, std::move(name), array.data_at + bytes, beginning);
   return array;
-}
-
-std::size_t integer_bytes(const std::string& type) {
-  static constexpr std::pair<const char*, std::size_t> kTypes[] = {
-      {"|u1", 1}, {"|i1", 1}, {"<u2", 2}, {"<i2", 2},
-      {"<u4", 4}, {"<i4", 4}, {"<u8", 8}, {"<i8", 8}};
-  for (const auto& [name, bytes] : kTypes) {
-    if (type == name) return bytes;
-  }
-  return 0;
 }
 
 std::int64_t integer_at(const NpyArray& array, std::size_t index) {

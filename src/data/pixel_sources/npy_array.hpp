@@ -37,8 +37,6 @@ struct NpyArray {
 NpyArray read_npy(ByteStream& stream, std::string name,
                   const std::function<void(const NpyArray&)>& check);
 
-// Bytes of a value of an integer type, 0 for every other type.
-std::size_t integer_bytes(const std::string& type);
 // A value of such an array.
 std::int64_t integer_at(const NpyArray& array, std::size_t index);
 

@@ -94,6 +94,9 @@ TEST_F(ClassFoldersTest, FoldersBesideTrainAreRefused) {
                  {"pets/val: lies beside train and ", "only one of test and val"});
   expect_refused({"extra/cat/1.png"}, {"pets/extra: lies beside train"});
   expect_refused({"valid/cat/1.png"}, {"pets/valid: lies beside train"});
+  write({"train/cat/1.png", "train/dog/1.png", "valid/cat/1.png"});
+  expect_error(ExitCode::kBadData, {"valid: lies beside train,", "; rename it to val, or move it"},
+               [&] { find(); });
 }
 
 TEST_F(ClassFoldersTest, AllFilesThatAreNoPicturesAreNamedAtOnce) {

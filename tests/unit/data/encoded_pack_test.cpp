@@ -195,6 +195,15 @@ TEST_F(EncodedPack, ListsBelowAFolderNamedLikeAnArchiveAreLists) {
   EXPECT_EQ(pack(listed).train_count, 8U);
 }
 
+TEST_F(EncodedPack, PathOfAListMayHaveDoubledSlashes) {
+  std::string rows;
+  for (const std::string& file : names_in(folder_ / "pets/class000")) rows += file + ",a\n";
+  write_bytes(folder_ / "pets/class000/list.csv", rows);
+  PackRequest listed = request();
+  listed.input = folder_ / "pets//class000//list.csv";
+  EXPECT_EQ(pack(listed).train_count, 8U);
+}
+
 TEST_F(EncodedPack, ProgressNamesEveryPicture) {
   std::vector<std::uint64_t> seen;
   PackRequest told = request();

@@ -241,6 +241,7 @@ TEST_F(ImageFolderTest, BrokenFilesMayBeLeftOut) {
   write_bytes(path, whole.substr(0, whole.size() - 20));
   write_bytes(root_ + "/train/cat/a\nb.gif", "GIF89a");
   std::filesystem::create_symlink("nowhere", root_ + "/train/cat/link.png");
+  std::filesystem::create_symlink("self.png", root_ + "/train/cat/self.png");
   ImageFolderOptions options;
   options.skip_broken = true;
   const auto source = open(options);
@@ -249,16 +250,17 @@ TEST_F(ImageFolderTest, BrokenFilesMayBeLeftOut) {
   EXPECT_EQ(labels, (std::vector<Label>{0, 0, 1}));
   EXPECT_NO_THROW(source->require_whole());
   const BrokenFiles skipped = source->skipped_files();
-  ASSERT_EQ(skipped.size(), 3U);
+  ASSERT_EQ(skipped.size(), 4U);
   const std::string list = list_of(skipped, "in/");
   EXPECT_EQ(list.rfind("in/train/cat/a\\x0ab.gif\tis a GIF picture", 0), 0U) << list;
   EXPECT_NE(list.find("\nin/train/cat/link.png\tcannot be read: No such file"), std::string::npos);
+  EXPECT_NE(list.find("\nin/train/cat/self.png\tcannot be read: Too many"), std::string::npos);
   EXPECT_NE(list.find("\nin/train/dog/1.png\tis a damaged PNG"), std::string::npos) << list;
   // The rest must still be a data set.
   std::filesystem::remove(root_ + "/train/dog/2.png");
   for (const bool skips : {true, false}) {
     options.skip_broken = skips;
-    expect_error(ExitCode::kBadData, {"3 files cannot", "and class dog has no other for training"},
+    expect_error(ExitCode::kBadData, {"4 files cannot", "and class dog has no other for training"},
                  [&] { open(options); });
   }
   options.skip_broken = true;

@@ -126,7 +126,7 @@ TEST_F(NpzTest, ArraysThatDoNotFitAreRefused) {
   };
   expect_refused({{"a.npy", npy("|u1", "(1,)", "x")}}, {"holds a.npy", "images and labels"});
   expect_refused(with(0, npy("<f4", "(3, 2, 2)", std::string(48, 'x'))),
-                 {"train_images.npy", "'<f4'", "whole numbers"});
+                 {"train_images.npy", "'<f4'", "whole numbers", "(images * 255).round()"});
   expect_refused(with(0, npy("<i4", "(3, 2, 2)", std::string(48, 'x'))),
                  {"train_images.npy", "'<i4' [3, 2, 2]", "uint8"});
   expect_refused(with(0, npy("|u1", "(3, 2, 2, 2)", std::string(24, 'x'))),

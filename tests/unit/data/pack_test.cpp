@@ -74,13 +74,16 @@ TEST_F(Pack, EqualInputGivesEqualBytes) {
 TEST_F(Pack, MnistRoundTripWithNameAndClasses) {
   write_mnist(folder_ / "raw", 30, 12);
   EXPECT_EQ(pack(request(folder_ / "raw")).name, "mnist");
-  write_bytes(folder_ / "classes.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nlong name\n\n");
+  write_bytes(folder_ / "classes.txt",
+              "\xef\xbb\xbf"
+              "a\nb\nc\nd\ne\nf\ng\nh\ni\nlong name\n\n");
   PackRequest fashion = request(folder_.path());
   fashion.name = "fashion";
   fashion.classes_file = folder_ / "classes.txt";
   pack(fashion);
   const PackedFile file(output_);
   EXPECT_EQ(file.info().name, "fashion");
+  EXPECT_EQ(file.info().classes.front(), "a");
   EXPECT_EQ(file.info().classes.back(), "long name");
   std::vector<std::uint8_t> images(12 * 784);
   std::vector<Label> labels(12);
@@ -281,6 +284,10 @@ TEST_F(Pack, ADiskThatFillsUpIsAnErrorAtEachSize) {
 TEST_F(Pack, UnknownInputIsRefused) {
   expect_refused(ExitCode::kMissingInput, {"absent", "not there"}, request(folder_ / "absent"));
   expect_refused(ExitCode::kBadData, {"holds no known data set"}, request(folder_.path()));
+  std::filesystem::create_directory(folder_ / "flat");
+  write_bytes(folder_ / "flat/1.jpg", "x");
+  expect_refused(ExitCode::kBadData, {"flat: holds pictures, but no folder", "flat/cat"},
+                 request(folder_ / "flat"));
   write_bytes(folder_ / "page", "<html>");
   expect_refused(ExitCode::kBadData, {"page", "web page"}, request(folder_ / "page"));
   write_bytes(folder_ / "empty", "");

@@ -269,6 +269,24 @@ TEST_F(Set, BrokenPicturesAreListedOnceForAllParts) {
   EXPECT_FALSE(SetPacking(request(4)).missing_parts().empty()) << "a part without pictures";
 }
 
+// Without permission it is the same, but tests may run as root.
+TEST_F(Set, UnreadablePictureIsBroken) {
+  fs::create_symlink("self.jpg", folder_ / "self.jpg");
+  std::string rows = "self.jpg,cat\n" + std::string(300, 'x') + ".jpg,cat\n";
+  for (int i = 0; i < 20; ++i) {
+    rows += "pets/class000/" + std::to_string(i) + (i % 3 == 0 ? ".png,cat\n" : ".jpg,cat\n");
+  }
+  PackRequest asked = request(2);
+  asked.input = folder_ / "list.csv";
+  write_bytes(asked.input, rows);
+  expect_error(ExitCode::kBadData, {"2 files cannot be packed"}, [&] { pack_parts(asked); });
+  asked.skip_broken = true;
+  pack_parts(asked);
+  const std::string list = read_bytes(broken_list_path(asked.output));
+  EXPECT_NE(list.find("self.jpg\tcannot be read: Too many levels"), std::string::npos) << list;
+  EXPECT_NE(list.find("x.jpg\tcannot be read: File name too long"), std::string::npos) << list;
+}
+
 TEST_F(Set, SkippingIsNotOfferedIfAClassHasNoOtherPicture) {
   for (const auto& entry : fs::directory_iterator(folder_ / "pets/class001")) {
     write_bytes(entry.path(), "no picture");

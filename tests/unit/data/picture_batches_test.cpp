@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "data_fixtures.hpp"
+#include "support/failing_calls.hpp"
 #include "support/golden.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/image_file.hpp"
@@ -148,10 +150,15 @@ TEST(FolderFiles, AreSortedWithoutHiddenOnesAndFollowLinks) {
   std::filesystem::create_directory_symlink(folder / "b", folder / "link");
   std::filesystem::create_symlink("nowhere", folder / "z.png");
   std::filesystem::create_symlink("self.png", folder / "self.png");
+  std::filesystem::create_symlink("b/2.png", folder / "closed.png");
   const std::vector<std::string> expected{
-      folder / "a.png",        folder / "b/2.png",  folder / "b/c/1.png", folder / "link/2.png",
-      folder / "link/c/1.png", folder / "self.png", folder / "z.png"};
+      folder / "a.png",      folder / "b/2.png",      folder / "b/c/1.png", folder / "closed.png",
+      folder / "link/2.png", folder / "link/c/1.png", folder / "self.png",  folder / "z.png"};
   EXPECT_EQ(files_below(folder.path()), expected);
+  {
+    const testing::FailingCalls no_permission("stat", "closed.png", EACCES);
+    EXPECT_EQ(files_below(folder.path()), expected);
+  }
   testing::expect_error(ExitCode::kMissingInput, {"absent"},
                         [&] { files_below(folder / "absent"); });
   std::filesystem::create_directory_symlink(folder.path(), folder / "b/again");

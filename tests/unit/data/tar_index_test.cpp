@@ -26,6 +26,15 @@ std::string record(const std::string& text) {  // of an extended header
   return std::to_string(length) + " " + text + "\n";
 }
 
+std::string with_checksum(std::string member) {
+  unsigned sum = 0;
+  member.replace(148, 8, "        ");
+  for (std::size_t i = 0; i < 512; ++i) sum += static_cast<unsigned char>(member[i]);
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%06o", sum);
+  return member.replace(148, 7, digits, 7);
+}
+
 class Tar : public ::testing::Test {
  protected:
   // "NAME=CONTENT" of each regular member.
@@ -66,13 +75,10 @@ class Tar : public ::testing::Test {
 TEST_F(Tar, MembersOfEachKindAreFound) {
   const std::string large(10'000, 'x');
   std::string prefixed = tar_member("name", "1");
-  prefixed.replace(345, 3, "far");
-  unsigned sum = 0;
-  prefixed.replace(148, 8, "        ");
-  for (std::size_t i = 0; i < 512; ++i) sum += static_cast<unsigned char>(prefixed[i]);
-  char digits[8];
-  std::snprintf(digits, sizeof digits, "%06o", sum);
-  prefixed.replace(148, 7, digits, 7);
+  prefixed = with_checksum(prefixed.replace(345, 3, "far"));
+  std::string label = tar_member("label.jpg", "", 'V');  // as tar --label writes it, without a size
+  label = with_checksum(label.replace(124, 12, 12, '\0'));
+  EXPECT_EQ(samples(label + tar_member("a.jpg", "1") + tar_member("a.cls", "7")), Names{"a.jpg=7"});
   EXPECT_EQ(
       members(tar_member("./a", "") + tar_member("folder/", "", '5') + tar_member("b", large) +
               tar_member("link", "", '2') + tar_member("old", "o", '\0') + prefixed +
@@ -143,6 +149,9 @@ TEST_F(Tar, SamplesShareThePathUpToTheFirstDot) {
   EXPECT_EQ(
       samples(tar_member("a.txt", "cat") + tar_member("a.json", "{}") + tar_member("a.jpg", "x")),
       Names{"a.jpg=cat"});
+  EXPECT_EQ(samples(two("a.jpg", ".json", R"({"x": [NaN, -Infinity], "label": "NaN\"NaN"})")),
+            Names{"a.jpg=NaN\"NaN"})
+      << "as Python writes it";
 }
 
 TEST_F(Tar, FaultySamplesAreNamed) {
@@ -160,6 +169,7 @@ TEST_F(Tar, FaultySamplesAreNamed) {
            {R"({"label": "1", "deep": )" + std::string(100, '[') + std::string(100, ']') + "}",
             "is not a JSON object, or is nested more than 64 levels deep"},
            {R"({"label": [1]})", "has a label that is neither a text nor a whole number"},
+           {R"({"label": NaN})", "has a label that is neither a text nor a whole number"},
            {R"({"label": 1.5})", "has a label that is neither a text nor a whole number"}}) {
     EXPECT_EQ(samples(tar_member("a.jpg", "x") + tar_member("a.json", content)),
               Names{"a.jpg! its label a.json " + fault});
