@@ -27,6 +27,33 @@ def colors(channels):
     return ((values + noise) % 256).astype(numpy.uint8)
 
 
+def segments(content):
+    """The segments of a JPEG file by their markers, and the coded data of its only scan, up to its end."""
+    found, at = {}, 2
+    while content[at + 1] != 0xDA:
+        end = at + 2 + int.from_bytes(content[at + 2:at + 4], "big")
+        found.setdefault(content[at + 1], []).append(content[at:end])
+        at = end
+    return found, content[at + 2 + int.from_bytes(content[at + 2:at + 4], "big"):-2]
+
+
+def quarter_by_half():
+    """4:1:0, which Pillow cannot write: a scan for each color, of a gray file of its size."""
+    colors_of = Image.fromarray(colors(3)).convert("YCbCr").split()
+    content, scans = b"", b""
+    for i, color in enumerate(colors_of, 1):
+        if i > 1:
+            color = color.resize(((WIDTH + 3) // 4, (HEIGHT + 1) // 2))
+        file = io.BytesIO()
+        color.save(file, "JPEG", quality=40)
+        found, coded = segments(file.getvalue())
+        if i == 1:
+            frame = bytes([8, *HEIGHT.to_bytes(2, "big"), *WIDTH.to_bytes(2, "big"), 3, 1, 0x42, 0, 2, 0x11, 0, 3, 0x11, 0])
+            content = b"".join(found[0xE0] + found[0xDB]) + b"\xff\xc0\0\x11" + frame + b"".join(found[0xC4])
+        scans += b"\xff\xda\0\x08\x01" + bytes([i, 0, 0, 63, 0]) + coded
+    return b"\xff\xd8" + content + scans + b"\xff\xd9"
+
+
 def files():
     color = Image.fromarray(colors(3))
     turned = Image.Exif()
@@ -55,6 +82,7 @@ def main():
         if name in ("420", "422", "gray"):
             case["reduced"] = {str(eighths): reduced(file.getvalue(), eighths) for eighths in (1, 2, 4)}
         cases.append(case)
+    cases.append({"name": "410", "hex": quarter_by_half().hex()})
     content = {"made_with": f"Pillow {PIL.__version__}", "height": HEIGHT, "width": WIDTH, "files": cases}
     (FOLDER / "jpeg_files.json").write_text(json.dumps(content, indent=1) + "\n")
 

@@ -21,16 +21,13 @@ constexpr std::size_t kBeginning = std::size_t{64} << 10;
 
 constexpr int kFirstTurned = 5;  // orientations from it on exchange height and width
 
-// The index of the pixel that is at this place of the upright picture.
-std::size_t source_of(const Picture& picture, int row, int column) {
-  const bool is_turned = picture.orientation >= kFirstTurned;
-  int y = is_turned ? column : row;
-  int x = is_turned ? row : column;
-  const int kind = picture.orientation;
-  if (kind == 3 || kind == 4 || kind == 6 || kind == 7) y = picture.height - 1 - y;
-  if (kind == 2 || kind == 3 || kind == 7 || kind == 8) x = picture.width - 1 - x;
-  return static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
-         static_cast<std::size_t>(x);
+// The index of the pixel that is at this place of the upright picture, which has this extent.
+std::size_t source_of(const Picture& picture, const PictureExtent& extent, int row, int column) {
+  if (has_mirrored_rows(picture.orientation)) row = extent.height - 1 - row;
+  if (has_mirrored_columns(picture.orientation)) column = extent.width - 1 - column;
+  if (picture.orientation >= kFirstTurned) std::swap(row, column);
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(picture.width) +
+         static_cast<std::size_t>(column);
 }
 
 // A command of ImageMagick. "[0]" is the first picture of an animation. The name keeps its ending,
@@ -106,8 +103,8 @@ Picture upright(Picture picture) {
   const auto channels = static_cast<std::size_t>(picture.channels);
   for (int row = 0; row < turned.height; ++row) {
     for (int column = 0; column < turned.width; ++column) {
-      const auto first = picture.values.begin() +
-                         static_cast<std::ptrdiff_t>(channels * source_of(picture, row, column));
+      const std::size_t source = channels * source_of(picture, extent, row, column);
+      const auto first = picture.values.begin() + static_cast<std::ptrdiff_t>(source);
       turned.values.insert(turned.values.end(), first,
                            first + static_cast<std::ptrdiff_t>(channels));
     }

@@ -214,7 +214,7 @@ class JpegDecoder : public PictureDecoder {
 
   bool decode_region(const Region& region, const OnRow& on_row) override {
     const int channels = reading_.info.num_components;
-    if (channels != 1 && channels != 3) return false;
+    if ((channels != 1 && channels != 3) || !crops_all_components()) return false;
     require_possible();
     reading_.info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     const int first = std::max(region.left - kMargin, 0);
@@ -231,6 +231,22 @@ class JpegDecoder : public PictureDecoder {
 #endif
 
  private:
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+  // Of a reduced picture, libjpeg may decode a component with fewer samples at a larger size than
+  // the others. jpeg_crop_scanline() does not know, and its width is wrong unless the component is
+  // then as wide as the picture. Of the usual forms, only 4:1:0 has such components.
+  bool crops_all_components() const {
+    const jpeg_decompress_struct& info = reading_.info;
+    if (eighths_ == kWholeSize) return true;
+    const jpeg_component_info* const first = info.comp_info;
+    return std::all_of(first, first + info.num_components, [&](const jpeg_component_info& each) {
+      const auto samples = static_cast<JDIMENSION>(each.h_samp_factor);
+      const auto most = static_cast<JDIMENSION>(info.max_h_samp_factor);
+      return each.downsampled_width == info.output_width ||
+             each.downsampled_width == (info.output_width * samples + most - 1) / most;
+    });
+  }
+#endif
   int reduced(int side) const { return (side * eighths_ + kWholeSize - 1) / kWholeSize; }
   // Huffman's codes have a bit at least, and every block has one in a scan at least.
   void require_possible() const {

@@ -39,6 +39,14 @@ class PictureDecoder {
   virtual bool decode_region(const Region& /*region*/, const OnRow& /*on_row*/) { return false; }
 };
 
+// Whether the rows, or the columns, of the upright picture are stored from the last to the first.
+constexpr bool has_mirrored_rows(int orientation) {
+  return orientation == 3 || orientation == 4 || orientation == 7 || orientation == 8;
+}
+constexpr bool has_mirrored_columns(int orientation) {
+  return orientation == 2 || orientation == 3 || orientation == 6 || orientation == 7;
+}
+
 constexpr std::string_view kPngSignature("\x89PNG\r\n\x1a\n", 8);
 constexpr std::string_view kJpegSignature("\xff\xd8\xff", 3);
 

@@ -30,12 +30,16 @@ struct ReducedSide {
   RegionResizer::Side side;
 };
 
-ReducedSide reduced(int begin, int length, int eighths) {
+// `whole`: rows or columns of the upright picture, whose last one is the first stored one if
+// `is_mirrored`. Of the reduced picture, the last stored one may be only a part of a pixel.
+ReducedSide reduced(int begin, int length, int whole, bool is_mirrored, int eighths) {
   const double scale = static_cast<double>(eighths) / kWholeSize;
-  const double first = std::floor(begin * scale);
-  const double end = std::ceil((begin + length) * scale);
+  const double shift = is_mirrored ? std::ceil(whole * scale) - whole * scale : 0;
+  const double begins_at = begin * scale + shift;
+  const double first = std::floor(begins_at);
+  const double end = std::ceil((begin + length) * scale + shift);
   return {static_cast<int>(first),
-          {static_cast<int>(end - first), static_cast<float>(begin * scale - first),
+          {static_cast<int>(end - first), static_cast<float>(begins_at - first),
            static_cast<float>(length * scale)}};
 }
 
@@ -50,8 +54,10 @@ void make_region(const StoredPicture& file, const ChooseRegion& choose, Decoding
   const Region region = choose(whole.height, whole.width);
   const int eighths =
       decoding == Decoding::kScaled ? decoder->reduce(fewest_eighths(region, shape)) : kWholeSize;
-  const ReducedSide rows = reduced(region.top, region.height, eighths);
-  const ReducedSide columns = reduced(region.left, region.width, eighths);
+  const ReducedSide rows = reduced(region.top, region.height, whole.height,
+                                   has_mirrored_rows(stored.orientation), eighths);
+  const ReducedSide columns = reduced(region.left, region.width, whole.width,
+                                      has_mirrored_columns(stored.orientation), eighths);
   resizer.begin(rows.side, columns.side, shape, out);
   // Gray is every color of a gray picture.
   const bool is_simple = stored.orientation == 1 && (shape.channels == 3 || !stored.has_color);

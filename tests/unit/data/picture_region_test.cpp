@@ -134,6 +134,32 @@ TEST(PictureRegion, ReducedPicturesAreThoseOfPillow) {
   EXPECT_EQ(compared, 9);
 }
 
+TEST(PictureRegion, RegionsOfReducedPicturesHaveThePixelsOfTheWhole) {
+  CounterRandom random{4};
+  for (const auto& [name, file] : files()) {
+    for (int i = 0; i < 90; ++i) {
+      const auto whole = open_picture(file, "file");
+      const auto parts = open_picture(file, "file");
+      const int eighths = 1 << i % 3;
+      if (whole->reduce(eighths) != eighths) continue;
+      parts->reduce(eighths);
+      const Picture picture = whole->decode();
+      Region region;
+      draw_side(picture.height, random, region.top, region.height);
+      draw_side(picture.width, random, region.left, region.width);
+      int y = region.top;
+      const auto compare = [&, &name = name](const std::uint8_t* row) {
+        const auto channels = static_cast<std::size_t>(picture.channels);
+        const auto pixel = static_cast<std::size_t>(y++ * picture.width + region.left);
+        const std::uint8_t* expected = picture.values.data() + pixel * channels;
+        const auto values = static_cast<std::size_t>(region.width) * channels;
+        ASSERT_TRUE(std::equal(row, row + values, expected)) << name << " at " << eighths;
+      };
+      EXPECT_EQ(parts->decode_region(region, compare), name != "cmyk" && name != "410") << name;
+    }
+  }
+}
+
 double mean_difference(const Bytes& a, const Bytes& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
@@ -141,8 +167,7 @@ double mean_difference(const Bytes& a, const Bytes& b) {
 }
 
 // A slope is the same picture at every size, so a wrong position shows as a wrong value.
-TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
-  const ImageShape whole{3, 240, 320};
+std::string slope(ImageShape whole) {
   Bytes pixels;
   for (int c = 0; c < 3; ++c) {
     for (int y = 0; y < whole.height; ++y) {
@@ -151,7 +176,12 @@ TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
       }
     }
   }
-  const std::string file = encode_jpeg(whole, pixels, 98);
+  return encode_jpeg(whole, pixels, 98);
+}
+
+TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
+  const ImageShape whole{3, 240, 320};
+  const std::string file = slope(whole);
   for (const auto& [height, width] : {std::pair{199, 301}, {160, 100}, {97, 141}, {41, 61}}) {
     for (int place = 0; place < 9; place += 2) {
       const Region region{(whole.height - height) * place / 8, (whole.width - width) * place / 8,
@@ -162,6 +192,30 @@ TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
         const Bytes scaled = made(file, region, Decoding::kScaled, shape);
         EXPECT_LT(mean_difference(scaled, exact), 0.7) << height << "x" << width << " at " << place;
       }
+    }
+  }
+}
+
+// Of 243 rows and 323 columns, the last pixels at half of the size or less are parts of pixels.
+TEST(PictureRegion, ScaledDecodingKeepsTurnedRegionsInTheirPlace) {
+  const std::string file = slope({3, 243, 323});
+  const std::string before(
+      "\xFF\xE1\0\x1E"
+      "Exif\0\0"
+      "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0",
+      28);
+  for (char orientation = 1; orientation <= 8; ++orientation) {
+    const std::string turned =
+        file.substr(0, 2) + before + orientation + std::string(3, '\0') + file.substr(2);
+    const PictureExtent extent = upright(open_picture(turned, "file")->extent());
+    ASSERT_EQ(extent.width, orientation < 5 ? 323 : 243);
+    const Region region{17, 21, 200, 200};
+    for (const int size : {13, 30, 60}) {
+      const ImageShape shape{3, size, size};
+      EXPECT_LT(mean_difference(made(turned, region, Decoding::kScaled, shape),
+                                made(turned, region, Decoding::kExact, shape)),
+                0.7)
+          << "orientation " << int{orientation} << ", size " << size;
     }
   }
 }
