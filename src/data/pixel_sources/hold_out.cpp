@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "tandem/core/error.hpp"
@@ -14,22 +16,26 @@ namespace {
 constexpr std::uint64_t kSeed = 0;
 constexpr std::size_t kTouchBytes = std::size_t{16} << 20;
 
-// Moves the elements of `size` bytes that are taken behind the others.
-void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::uint8_t> elements,
-               const Touch& touch) {
+// Moves element sources[i], of `size` bytes, to place i. It moves along the cycles of this
+// permutation, so it needs memory for one element only.
+void permute(std::vector<std::size_t> sources, std::size_t size, Span<std::uint8_t> elements,
+             const Touch& touch) {
   const std::size_t between_touches = kTouchBytes / size + 1;
-  std::vector<std::uint8_t> taken;
-  std::uint8_t* to = elements.data();
-  for (std::size_t i = 0; i < is_taken.size(); ++i) {
-    if (i % between_touches == 0) call(touch);
-    const std::uint8_t* from = elements.data() + i * size;
-    if (is_taken[i]) {
-      taken.insert(taken.end(), from, from + size);
-    } else {
-      to = std::copy(from, from + size, to);
+  std::vector<std::uint8_t> first(size);
+  std::size_t moved = 0;
+  const auto element = [&](std::size_t place) { return elements.data() + place * size; };
+  for (std::size_t start = 0; start < sources.size(); ++start) {
+    if (sources[start] == start) continue;
+    std::copy_n(element(start), size, first.data());
+    std::size_t place = start;
+    while (sources[place] != start) {
+      if (moved++ % between_touches == 0) call(touch);
+      std::copy_n(element(sources[place]), size, element(place));
+      place = std::exchange(sources[place], place);
     }
+    std::copy(first.begin(), first.end(), element(place));
+    sources[place] = place;
   }
-  std::copy(taken.begin(), taken.end(), to);
 }
 
 }  // namespace
@@ -38,10 +44,14 @@ std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> imag
                        Span<Label> labels, const std::string& where, const Touch& touch) {
   const std::vector<bool> is_taken =
       draw_of_each_class({labels.begin(), labels.end()}, share, kSeed, "--validation-split", where);
-  partition(is_taken, pixels, images, touch);
-  partition(is_taken, sizeof(Label),
-            {reinterpret_cast<std::uint8_t*>(labels.data()), labels.size() * sizeof(Label)}, touch);
-  return static_cast<std::uint64_t>(std::count(is_taken.begin(), is_taken.end(), true));
+  std::vector<std::size_t> kept_then_taken(is_taken.size());
+  std::iota(kept_then_taken.begin(), kept_then_taken.end(), std::size_t{0});
+  const auto taken = std::stable_partition(kept_then_taken.begin(), kept_then_taken.end(),
+                                           [&](std::size_t image) { return !is_taken[image]; });
+  permute(kept_then_taken, pixels, images, touch);
+  permute(kept_then_taken, sizeof(Label),
+          {reinterpret_cast<std::uint8_t*>(labels.data()), labels.size() * sizeof(Label)}, touch);
+  return static_cast<std::uint64_t>(kept_then_taken.end() - taken);
 }
 
 std::vector<bool> draw_of_each_class(const std::vector<Label>& labels, double share,
