@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "batch_statistics.hpp"
 #include "kernel_calls.hpp"
 
@@ -17,7 +15,7 @@ torch::Tensor by_channel(const std::vector<float>& values) {
 struct SynchronizedNormOfImages : public torch::autograd::Function<SynchronizedNormOfImages> {
   // `weight` and `bias` are part of the factors. They are parameters here so that autograd tracks
   // them.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const c10::optional<torch::Tensor>& weight,
                                const torch::Tensor& /*bias*/,
                                const c10::intrusive_ptr<ChannelFactors>& factors) {
@@ -28,13 +26,11 @@ struct SynchronizedNormOfImages : public torch::autograd::Function<SynchronizedN
         .to(x.scalar_type());
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor saved = context->get_saved_variables().front();
     const torch::Tensor x = saved.to(torch::kFloat32);
     const torch::Tensor above = gradients.front().to(torch::kFloat32);
-    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
-        context->saved_data["factors"].toCapsule());
+    const auto factors = saved_as<ChannelFactors>(context, "factors");
     const torch::Tensor products = above * (x - by_channel(factors->mean));
     const NormGradients norm =
         norm_gradients(*factors, {doubles_of(above.sum(torch::IntArrayRef(kAllButChannels))),

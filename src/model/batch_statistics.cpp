@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t kPixelsAtOnce = 64;  // whose channels stay in the first-level cache
 
-std::size_t size_of(const torch::Tensor& x, std::int64_t dimension) {
-  return static_cast<std::size_t>(x.size(dimension));
-}
-
 // Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample
 // Variances", 1979.
 struct Moments {

@@ -1,7 +1,6 @@
 #include "fused_norm.hpp"
 
-#include <torch/csrc/autograd/custom_function.h>
-
+#include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/model/fused_use.hpp"
 
@@ -18,7 +17,7 @@ struct FusedLayer {
 struct FusedNorm : public torch::autograd::Function<FusedNorm> {
   // `weight`, `bias` and `residual` are those of the input, for autograd to know of; one that is
   // not there is `bias`.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& /*weight*/, const torch::Tensor& /*bias*/,
                                const torch::Tensor& /*residual*/, const FusedLayer& layer) {
     const auto& [input, form] = layer;
@@ -34,9 +33,8 @@ struct FusedNorm : public torch::autograd::Function<FusedNorm> {
     return output.y;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const torch::autograd::variable_list saved = context->get_saved_variables();
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
     auto& data = context->saved_data;
     const fused::NormForm form{static_cast<fused::Pool>(data["pool"].toInt()),
                                static_cast<fused::Activation>(data["activation"].toInt())};
@@ -51,15 +49,14 @@ struct FusedNorm : public torch::autograd::Function<FusedNorm> {
 };
 
 struct BiasedGelu : public torch::autograd::Function<BiasedGelu> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& bias) {
     context->save_for_backward({x, bias});
     return fused::bias_activation(x, bias, fused::Activation::kGelu);
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const torch::autograd::variable_list saved = context->get_saved_variables();
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
     return {torch::Tensor(),
             fused::bias_gradient(gradients.front(), saved[0], saved[1], fused::Activation::kGelu)};
   }

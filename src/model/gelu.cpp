@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 
@@ -7,7 +5,7 @@ namespace tandem::model {
 namespace {
 
 struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const c10::intrusive_ptr<Gelu::Tables>& tables) {
     const torch::Tensor in = x.is_non_overlapping_and_dense() ? x : x.contiguous();
     torch::Tensor out = torch::empty_like(in);
@@ -17,11 +15,9 @@ struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor in = context->get_saved_variables().front();
-    const auto tables =
-        c10::static_intrusive_pointer_cast<Gelu::Tables>(context->saved_data["tables"].toCapsule());
+    const auto tables = saved_as<Gelu::Tables>(context, "tables");
     torch::Tensor gradient = gradients.front().to(torch::kBFloat16);
     torch::Tensor out = torch::empty_like(in);
     // In the order in which the elements of `in` lie.
@@ -34,7 +30,7 @@ struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
 
 // Backward is one product: the derivative takes the place of x, which it would need.
 struct DifferentiatedGelu : public torch::autograd::Function<DifferentiatedGelu> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x) {
     const torch::Tensor in = x.is_non_overlapping_and_dense() ? x : x.contiguous();
     torch::Tensor out = torch::empty_like(in);
     torch::Tensor slope = torch::empty_like(in);
@@ -46,8 +42,7 @@ struct DifferentiatedGelu : public torch::autograd::Function<DifferentiatedGelu>
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     return {gradients.front() * context->get_saved_variables().front()};
   }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::model {
 namespace {
@@ -27,14 +28,25 @@ bool is_of_cuda(const std::string& message) {
                      [&](const char* words) { return message.find(words) != std::string::npos; });
 }
 
+// "" for an error that is not libtorch's. TorchScript's interpreter keeps only the message of an
+// exception, after the place in the network.
+std::string message_of_libtorch(const std::exception& error) {
+  std::string message = message_of(error);
+  if (dynamic_cast<const c10::Error*>(&error) != nullptr) return message;
+  const std::string before = "\nRuntimeError: ";
+  const std::size_t at = message.rfind(before);
+  const bool is_script = message.find("failed in the TorchScript interpreter") != std::string::npos;
+  return is_script && at != std::string::npos ? trim(message.substr(at + before.size())) : "";
+}
+
 }  // namespace
 
 void name_gpu(const std::string& name) { gpu_name() = name; }
 
 std::string gpu_failure(const std::exception& error) {
-  if (dynamic_cast<const c10::Error*>(&error) == nullptr) return "";
-  const std::string message = message_of(error);
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) {
+  const std::string message = message_of_libtorch(error);
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+      begins_with(message, "CUDA out of memory")) {
     return at_gpu(message) + "\ngive a smaller --batch-size, or fewer ranks on this GPU";
   }
   // The lines after the first are for programmers of kernels.

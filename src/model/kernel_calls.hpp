@@ -1,9 +1,10 @@
-// Helpers of layers that call tandem's kernels: bits of tensors, options of libtorch's layers, and
-// tasks on its threads. Throws what tasks throw; padding_of() throws std::bad_variant_access if
-// the padding is a word.
+// Helpers of autograd functions and of layers that call tandem's kernels: bits of tensors, options
+// of libtorch's layers, and tasks on its threads. Throws what tasks throw; padding_of() throws
+// std::bad_variant_access if the padding is a word.
 #pragma once
 
 #include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +17,24 @@
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// A capsule that forward has put into the context's saved_data.
+template <class Saved>
+c10::intrusive_ptr<Saved> saved_as(AutogradContext* context, const char* key) {
+  return c10::static_intrusive_pointer_cast<Saved>(context->saved_data[key].toCapsule());
+}
+
+// A gradient as kernels for images take it.
+inline torch::Tensor bfloat16_images(const torch::Tensor& gradient) {
+  return gradient.to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+inline std::size_t size_of(const torch::Tensor& tensor, std::int64_t dimension) {
+  return static_cast<std::size_t>(tensor.size(dimension));
+}
 
 // The elements of a bfloat16 tensor as the bits that kernels use.
 inline std::uint16_t* bits_of(const torch::Tensor& tensor) {
@@ -72,16 +91,13 @@ inline bool is_plain(const torch::nn::Conv2dImpl& convolution, const torch::Tens
 inline kernels::ConvolutionSizes convolution_sizes(const torch::Tensor& x,
                                                    const torch::Tensor& filters,
                                                    std::int64_t stride, std::int64_t padding) {
-  const auto size = [](const torch::Tensor& tensor, std::int64_t dimension) {
-    return static_cast<std::size_t>(tensor.size(dimension));
-  };
   kernels::ConvolutionSizes sizes;
-  sizes.images = size(x, 0);
-  sizes.channels = size(x, 1);
-  sizes.height = size(x, 2);
-  sizes.width = size(x, 3);
-  sizes.filters = size(filters, 0);
-  sizes.side = size(filters, 2);
+  sizes.images = size_of(x, 0);
+  sizes.channels = size_of(x, 1);
+  sizes.height = size_of(x, 2);
+  sizes.width = size_of(x, 3);
+  sizes.filters = size_of(filters, 0);
+  sizes.side = size_of(filters, 2);
   sizes.stride = static_cast<std::size_t>(stride);
   sizes.padding = static_cast<std::size_t>(padding);
   return sizes;

@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "batch_statistics.hpp"
 #include "kernel_calls.hpp"
 #include "layers.hpp"
@@ -9,7 +7,7 @@ namespace tandem::model {
 namespace {
 
 struct MaxPool : public torch::autograd::Function<MaxPool> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x) {
     const ImageSizes sizes(x);
     torch::Tensor out = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2},
                                      x.options(), at::MemoryFormat::ChannelsLast);
@@ -25,11 +23,9 @@ struct MaxPool : public torch::autograd::Function<MaxPool> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor argmax = context->get_saved_variables().front();
-    const torch::Tensor above =
-        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const torch::Tensor above = bfloat16_images(gradients.front());
     const torch::Tensor of_x = torch::empty(context->saved_data["shape"].toIntVector(),
                                             above.options(), at::MemoryFormat::ChannelsLast);
     const ImageSizes sizes(of_x);

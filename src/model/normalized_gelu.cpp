@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "fused_norm.hpp"
 #include "kernel_calls.hpp"
 #include "layers.hpp"
@@ -10,7 +8,7 @@ namespace {
 
 struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
   // `bias` is within factors, and here for autograd to know of.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& /*bias*/,
                                const c10::intrusive_ptr<ChannelFactors>& factors,
                                const c10::intrusive_ptr<Gelu::Tables>& tables) {
@@ -27,15 +25,11 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor x = context->get_saved_variables().front();
-    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
-        context->saved_data["factors"].toCapsule());
-    const auto tables =
-        c10::static_intrusive_pointer_cast<Gelu::Tables>(context->saved_data["tables"].toCapsule());
-    const torch::Tensor above =
-        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const auto factors = saved_as<ChannelFactors>(context, "factors");
+    const auto tables = saved_as<Gelu::Tables>(context, "tables");
+    const torch::Tensor above = bfloat16_images(gradients.front());
     const ImageSizes sizes(x);
     const std::size_t image_size = sizes.pixels() * sizes.channels;
     const torch::Tensor of_x = torch::empty_like(x);

@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include <vector>
 
 #include "batch_statistics.hpp"
@@ -13,7 +11,7 @@ namespace {
 
 struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   // `weight` and `bias` are those of norm, for autograd to know of.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& /*weight*/, const torch::Tensor& /*bias*/,
                                const c10::intrusive_ptr<ChannelFactors>& factors, bool pools) {
     const ImageSizes sizes(x);
@@ -39,15 +37,12 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &argmax = saved[1];
     const bool pools = argmax.defined();
-    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
-        context->saved_data["factors"].toCapsule());
-    const torch::Tensor above =
-        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const auto factors = saved_as<ChannelFactors>(context, "factors");
+    const torch::Tensor above = bfloat16_images(gradients.front());
     const ImageSizes sizes(x);
     const std::size_t channels = sizes.channels;
     const std::size_t in_size = sizes.pixels() * channels;

@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "batch_statistics.hpp"
 #include "fused_norm.hpp"
 #include "kernel_calls.hpp"
@@ -8,9 +6,6 @@
 
 namespace tandem::model {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 // relu(norm(x) + residual), or norm(x) where residual is undefined.
 struct NormalizedSum : public torch::autograd::Function<NormalizedSum> {
@@ -40,10 +35,8 @@ struct NormalizedSum : public torch::autograd::Function<NormalizedSum> {
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &result = saved[1];
-    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
-        context->saved_data["factors"].toCapsule());
-    const torch::Tensor above =
-        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const auto factors = saved_as<ChannelFactors>(context, "factors");
+    const torch::Tensor above = bfloat16_images(gradients.front());
     const torch::Tensor of_residual = result.defined() ? torch::empty_like(above) : torch::Tensor();
     const ImageSizes sizes(x);
     const kernels::PixelRows image_size{sizes.pixels(), sizes.channels};

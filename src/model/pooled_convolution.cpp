@@ -1,7 +1,5 @@
 #include "tandem/kernels/pooled_convolution.hpp"
 
-#include <torch/csrc/autograd/custom_function.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -17,10 +15,6 @@ namespace {
 // On processors with bfloat16 instructions libtorch, or AMX tiles, are faster with more channels:
 // measured with 6.
 constexpr std::int64_t kMaxChannelsInBf16 = 4;
-
-std::size_t size_of(const torch::Tensor& tensor, std::int64_t dimension) {
-  return static_cast<std::size_t>(tensor.size(dimension));
-}
 
 kernels::Strides strides_of(const torch::Tensor& tensor) {
   const auto stride = [&tensor](std::int64_t k) {
@@ -41,7 +35,7 @@ kernels::PooledConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Te
 }
 
 struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& filters, const torch::Tensor& bias,
                                std::int64_t padding, bool rounds) {
     const kernels::PooledConvolutionSizes sizes = sizes_of(x, filters, padding);
@@ -64,8 +58,7 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &filters = saved[1], &bias = saved[2], &argmax = saved[3];
     const kernels::PooledConvolution layer(
@@ -120,7 +113,7 @@ bool fits(const Conv2d& convolution, const torch::Tensor& x) {
 
 // As tiles want it.
 struct PixelsOfPlanes : public torch::autograd::Function<PixelsOfPlanes> {
-  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& planes) {
+  static torch::Tensor forward(AutogradContext*, const torch::Tensor& planes) {
     torch::Tensor out =
         torch::empty(planes.sizes(), torch::kBFloat16, at::MemoryFormat::ChannelsLast);
     for_each(size_of(planes, 0), [&, size = strides_of(planes).item](std::size_t image) {
@@ -131,8 +124,7 @@ struct PixelsOfPlanes : public torch::autograd::Function<PixelsOfPlanes> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext*, variable_list gradients) {
     const torch::Tensor pixels = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
     const torch::Tensor out = torch::empty(pixels.sizes());
     for_each(size_of(out, 0), [&, size = strides_of(out).item](std::size_t image) {

@@ -1,18 +1,15 @@
 #include "recomputed.hpp"
 
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <vector>
 
+#include "kernel_calls.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
 namespace {
-
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
 
 struct Block : torch::CustomClassHolder {
   explicit Block(torch::nn::AnyModule it) : module(std::move(it)) {}
@@ -50,8 +47,7 @@ struct Recomputed : public torch::autograd::Function<Recomputed> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const torch::Tensor x = context->get_saved_variables().front().detach().requires_grad_();
-    const auto block =
-        c10::static_intrusive_pointer_cast<Block>(context->saved_data["block"].toCapsule());
+    const auto block = saved_as<Block>(context, "block");
     const torch::AutoGradMode records(true);
     const KeptBuffers buffers(block->module);
     torch::Tensor out;

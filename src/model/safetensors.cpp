@@ -37,10 +37,10 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
                     ": holds the name of a checkpoint; give that checkpoint, or the run folder");
   }
   if (length > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) {
-    throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
-                    " bytes at offset 0, expected at most " +
+    throw DataError(file.path() + ": is damaged or not safetensors: found a header length of " +
+                    std::to_string(length) + " bytes at offset 0, expected at most " +
                     std::to_string(std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) +
-                    "; the file is damaged or not safetensors, fetch it again");
+                    "; give the run folder or its model/model.safetensors, or fetch it again");
   }
   std::string text(length, '\0');
   if (file.read_at(kLengthBytes, text.data(), text.size()) != text.size() || text.empty() ||

@@ -2,7 +2,6 @@
 
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/serialization/import.h>
 
 #include <map>
 #include <sstream>
@@ -10,12 +9,12 @@
 #include <vector>
 
 #include "safetensors_header.hpp"
-#include "script_modes.hpp"
+#include "script_module.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/mark.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/gpu_failure.hpp"
 #include "tandem/model/tensor_memory.hpp"
-#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
 namespace {
@@ -28,37 +27,16 @@ std::string reason_of(const std::exception& error) {
   return trim(split(trim(message_of(error)), '\n').back());
 }
 
-// A load error has the message in its first line; the rest shows the place in the file.
-std::string reason_of_load(const std::exception& error) {
-  return trim(split(trim(message_of(error)), '\n').front());
-}
-
 // The interpreter keeps of an exception only what it says.
-bool is_want_of_memory(const std::string& message) {
+bool is_out_of_memory(const std::string& message) {
   return message.find("out of memory") != std::string::npos ||
-         message.find(kTensorMemoryIsWanting) != std::string::npos;
+         message.find(kNoTensorMemory) != std::string::npos;
 }
 
 std::string sizes_of(const torch::Tensor& tensor) { return c10::str(tensor.sizes()); }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   throw DataError(file + ": cannot be trained: " + why);
-}
-
-torch::jit::Module load_script(const std::string& file, const std::string& bytes,
-                               torch::Device device) {
-  std::istringstream stream(bytes);
-  try {
-    return torch::jit::load(stream, device);
-  } catch (const std::exception& error) {
-    const std::string reason = reason_of_load(error);
-    const bool is_newer = reason.find("Unknown builtin op") != std::string::npos;
-    throw DataError(file + ": is not a TorchScript file that libtorch can read (" + reason + "); " +
-                    (is_newer ? "this is libtorch " + torch_version() +
-                                    ", the file was written by a newer one: build with "
-                                    "LIBTORCH=wheel, or do without that operator"
-                              : "in Python, torch.jit.script(network).save('net.pt') writes it"));
-  }
 }
 
 // The tree of a TorchScript module as one of libtorch's modules, with the same names, so that the
@@ -87,8 +65,9 @@ class ScriptNetwork final : public Network {
     try {
       result = script_.forward({std::move(images)});
     } catch (const std::exception& error) {
+      if (auto of_gpu = gpu_failure(error); !of_gpu.empty()) throw UnavailableError(of_gpu);
       const std::string reason = reason_of(error);
-      if (is_want_of_memory(reason)) throw UnavailableError(file_ + ": " + reason);
+      if (is_out_of_memory(reason)) throw UnavailableError(file_ + ": " + reason);
       throw DataError(file_ + ": its forward() failed: " + reason);
     }
     follow_assignments();
@@ -236,8 +215,7 @@ class ScriptNetwork final : public Network {
 };
 
 // Leaves gradients and counts in `network`, which must be discarded.
-void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
-             torch::Device device) {
+void try_out(ScriptNetwork& network, InputShape shape, torch::Device device) {
   const auto images = [&](std::int64_t count) {
     return torch::zeros({count, shape.channels, shape.height, shape.width},
                         torch::TensorOptions(device));
@@ -248,12 +226,14 @@ void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
   try {
     if (logits.requires_grad()) logits.sum().backward();
   } catch (const std::exception& error) {
-    refuse(file, "its backward pass failed: " + reason_of(error));
+    if (auto of_gpu = gpu_failure(error); !of_gpu.empty()) throw UnavailableError(of_gpu);
+    refuse(network.file(), "its backward pass failed: " + reason_of(error));
   }
   for (const auto& parameter : network.named_parameters()) {
     if (parameter.value().grad().defined()) continue;
-    refuse(file, "its output does not depend on the parameter '" + parameter.key() +
-                     "'; leave it out, or call requires_grad_(False) on it, before it is exported");
+    refuse(network.file(),
+           "its output does not depend on the parameter '" + parameter.key() +
+               "'; leave it out, or call requires_grad_(False) on it, before it is exported");
   }
   const torch::NoGradGuard no_grad;
   network.train(false);
@@ -269,7 +249,7 @@ NetworkPtr make_script_network(const std::string& name, const std::string& bytes
   // A load to another device copies each tensor, and which of them were one does not show there.
   if (!device.is_cpu()) ScriptNetwork(name, load_script(name, bytes, torch::kCPU), classes);
   ScriptNetwork trial(name, load_script(name, bytes, device), classes);
-  try_out(name, trial, shape, device);
+  try_out(trial, shape, device);
   auto network = std::make_shared<ScriptNetwork>(name, load_script(name, bytes, device), classes);
   network->train(true);
   return network;

@@ -25,7 +25,7 @@ constexpr std::size_t kPage = 4096;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Memory from the kernel, cut into blocks. Unused neighbours are one block, so a large tensor gets
+// Memory from the kernel, cut into blocks. Unused neighbors are one block, so a large tensor gets
 // what small ones leave. For 128 images of `resnet9` in bf16 this takes 238 MB, where the tensors
 // have 234 MB at their peak. Lists of unused blocks by size take 347 MB.
 // Every block in use owns a share, because tensors of libtorch's own may end after main().
@@ -169,8 +169,7 @@ class BlockAllocator final : public c10::Allocator {
       memory = nullptr;
     }
     if (memory == nullptr) {
-      throw UnavailableError("a tensor needs " + format_bytes(bytes) + ", " +
-                             kTensorMemoryIsWanting +
+      throw UnavailableError("a tensor needs " + format_bytes(bytes) + ", " + kNoTensorMemory +
                              "; use smaller batches, or fewer ranks on a host");
     }
     return new (memory) Header{is_kept ? blocks_ : nullptr} + 1;

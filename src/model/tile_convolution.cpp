@@ -1,9 +1,5 @@
 #include "tile_convolution.hpp"
 
-#include <torch/csrc/autograd/custom_function.h>
-
-#include <algorithm>
-
 #include "kernel_calls.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/elementwise.hpp"
@@ -30,7 +26,7 @@ struct TileLayer {
 };
 
 struct TileConvolution : public torch::autograd::Function<TileConvolution> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& filters,
                                const c10::optional<torch::Tensor>& bias, const TileLayer& layer) {
     const auto [stride, padding, with_amx] = layer;
@@ -54,8 +50,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &filters = saved[1], &rounded = saved[2];
     const std::int64_t stride = context->saved_data["stride"].toInt();

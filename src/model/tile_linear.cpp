@@ -1,5 +1,3 @@
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/elementwise.hpp"
@@ -11,16 +9,16 @@ namespace {
 
 kernels::ConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Tensor& weight) {
   kernels::ConvolutionSizes sizes;
-  sizes.images = static_cast<std::size_t>(x.size(0));
-  sizes.channels = static_cast<std::size_t>(x.size(1));
-  sizes.filters = static_cast<std::size_t>(weight.size(0));
+  sizes.images = size_of(x, 0);
+  sizes.channels = size_of(x, 1);
+  sizes.filters = size_of(weight, 0);
   sizes.height = sizes.width = sizes.side = 1;
   return sizes;
 }
 
 struct TileLinear : public torch::autograd::Function<TileLinear> {
   // `x` and what comes out are bfloat16.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& weight,
                                const c10::optional<torch::Tensor>& bias, bool has_relu,
                                bool with_amx) {
@@ -36,8 +34,7 @@ struct TileLinear : public torch::autograd::Function<TileLinear> {
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &weight = saved[1], &out = saved[2];
     const torch::Tensor above = gradients.front().contiguous();

@@ -19,7 +19,6 @@
 
 #include <cstdlib>
 
-#include "tandem/core/error.hpp"
 #include "tandem/model/gpu_ranges.hpp"
 
 namespace tandem::model {

@@ -1,7 +1,5 @@
 #include "winograd_convolution.hpp"
 
-#include <torch/csrc/autograd/custom_function.h>
-
 #include "kernel_calls.hpp"
 #include "tandem/model/gradient_target.hpp"
 #include "tandem/model/torch_compat.hpp"
@@ -29,7 +27,7 @@ struct WinogradLayer {
 };
 
 struct WinogradConvolution : public torch::autograd::Function<WinogradConvolution> {
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+  static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& filters, const WinogradLayer& layer) {
     const torch::Tensor numbers = filters.to(type_of(*layer.form));
     context->save_for_backward({x, filters, numbers});
@@ -42,8 +40,7 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
     return out;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const torch::Tensor &x = saved[0], &filters = saved[1], &numbers = saved[2];
     const std::int64_t address = context->saved_data["form"].toInt();

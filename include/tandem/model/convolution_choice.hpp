@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/named_values.hpp"
+
 namespace tandem::model {
 
 enum class ConvolutionChoice {
@@ -11,9 +13,16 @@ enum class ConvolutionChoice {
   kAuto,    // by Winograd's algorithm where it is faster on this processor, else as kDirect
 };
 
-std::vector<std::string> convolution_names();
-std::string name_of(ConvolutionChoice choice);
+inline constexpr NamedValues<ConvolutionChoice, 2> kConvolutions{
+    {{ConvolutionChoice::kAuto, "auto"}, {ConvolutionChoice::kDirect, "direct"}}};
+
+inline std::vector<std::string> convolution_names() { return tandem::names_of(kConvolutions); }
+inline std::string name_of(ConvolutionChoice choice) {
+  return tandem::name_of(kConvolutions, choice);
+}
 // Throws UsageError.
-ConvolutionChoice parse_convolution(const std::string& name);
+inline ConvolutionChoice parse_convolution(const std::string& name) {
+  return tandem::value_of(kConvolutions, "convolution", name);
+}
 
 }  // namespace tandem::model

@@ -5,14 +5,25 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/named_values.hpp"
+
 namespace tandem::model {
 
 enum class Precision { kFp32, kTf32, kBf16, kFp16 };
 
-std::vector<std::string> precision_names();
+inline constexpr NamedValues<Precision, 4> kPrecisions{{{Precision::kFp32, "fp32"},
+                                                        {Precision::kTf32, "tf32"},
+                                                        {Precision::kBf16, "bf16"},
+                                                        {Precision::kFp16, "fp16"}}};
+
+inline std::vector<std::string> precision_names() { return tandem::names_of(kPrecisions); }
 // Whether only GPUs compute with it.
-bool needs_gpu(Precision precision);
+inline bool needs_gpu(Precision precision) {
+  return precision == Precision::kTf32 || precision == Precision::kFp16;
+}
 // Throws UsageError.
-Precision parse_precision(const std::string& name);
+inline Precision parse_precision(const std::string& name) {
+  return tandem::value_of(kPrecisions, "precision", name);
+}
 
 }  // namespace tandem::model

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/named_values.hpp"
+
 namespace tandem::model {
 
 enum class Stem {
@@ -12,11 +14,16 @@ enum class Stem {
   kImagenet,  // torchvision's: a 7x7 convolution with stride 2, and 3x3 max pooling with stride 2
 };
 
-std::vector<std::string> stem_names();
-std::string name_of(Stem stem);
+inline constexpr NamedValues<Stem, 2> kStems{
+    {{Stem::kCifar, "cifar"}, {Stem::kImagenet, "imagenet"}}};
+
+inline std::vector<std::string> stem_names() { return tandem::names_of(kStems); }
+inline std::string name_of(Stem stem) { return tandem::name_of(kStems, stem); }
 // Throws UsageError.
-Stem parse_stem(const std::string& name);
+inline Stem parse_stem(const std::string& name) { return tandem::value_of(kStems, "stem", name); }
 // Whether the network of this name has a choice of stem.
-bool has_stem(const std::string& network);
+inline bool has_stem(const std::string& network) {
+  return network == "resnet18" || network == "resnet34" || network == "resnet50";
+}
 
 }  // namespace tandem::model

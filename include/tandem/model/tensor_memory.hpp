@@ -14,7 +14,7 @@
 namespace tandem::model {
 
 // A phrase of that error's message, for code that has only the message.
-inline constexpr const char* kTensorMemoryIsWanting = "which the kernel does not give";
+inline constexpr const char* kNoTensorMemory = "which the kernel does not give";
 
 // libtorch allocates with it while it exists. Its tensors may outlive it, but not grow.
 class TensorMemory {

@@ -64,6 +64,27 @@ TEST_F(GpuFailure, CoversTheLibrariesOfCuda) {
   }
 }
 
+TEST_F(GpuFailure, IsFoundInWhatTheInterpreterOfTorchScriptKeeps) {
+  const auto kept = [](const std::string& words) {
+    return gpu_failure(std::runtime_error(
+        "The following operation failed in the TorchScript interpreter.\n"
+        "Traceback of TorchScript (most recent call last):\n  File \"net.py\", line 3, in forward\n"
+        "RuntimeError: " +
+        words + "\n"));
+  };
+  const std::string lost =
+      kept("CUDA error: unspecified launch failure\nCompile with `TORCH_USE_CUDA_DSA`\n");
+  const std::string expected = std::string(kGpu) +
+                               ": CUDA error: unspecified launch failure\nthe GPU, its driver or a "
+                               "kernel has failed; ";
+  EXPECT_EQ(lost.rfind(expected, 0), 0U) << lost;
+  EXPECT_EQ(kept("CUDA out of memory. Tried to allocate 20.00 GiB"),
+            std::string(kGpu) +
+                ": CUDA out of memory. Tried to allocate 20.00 GiB\n"
+                "give a smaller --batch-size, or fewer ranks on this GPU");
+  EXPECT_EQ(kept("mat1 and mat2 shapes cannot be multiplied"), "");
+}
+
 TEST_F(GpuFailure, LeavesOtherErrorsAlone) {
   EXPECT_EQ(failure_of([] { TORCH_CHECK(false, "mat1 and mat2 cannot be multiplied"); }), "");
   EXPECT_EQ(gpu_failure(std::runtime_error("CUDA out of memory")), "");

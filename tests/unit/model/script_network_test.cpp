@@ -328,5 +328,18 @@ TEST(ScriptNetwork, RefusesAnswersThatDoNotFitTheirImages) {
   EXPECT_THROW(network->forward(images(4)), DataError);
 }
 
+// torch.device() quotes an unknown name in its error, which here has the words of a lost GPU.
+TEST(ScriptNetwork, IsNotAtFaultWhereAGpuFails) {
+  const NetworkPtr network =
+      network_of(script_part("L",
+                             "def forward(self, x):\n"
+                             "  if x.size(0) > 3:\n"
+                             "    x = x.to(torch.device('CUDA error: ' + str(x.size(0))))\n"
+                             "  return torch.mm(x.flatten(1), self.w)\n",
+                             {{"w", torch::ones({48, kClasses})}}));
+  EXPECT_NO_THROW(network->forward(images(3)));
+  EXPECT_THROW(network->forward(images(4)), UnavailableError);
+}
+
 }  // namespace
 }  // namespace tandem::model

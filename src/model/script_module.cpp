@@ -1,10 +1,15 @@
-#include "script_modes.hpp"
+#include "script_module.hpp"
 
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/serialization/import.h>
 
-#include <string>
+#include <sstream>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
 namespace {
@@ -36,6 +41,23 @@ std::size_t count_in(const torch::jit::Block& block) {
 }
 
 }  // namespace
+
+torch::jit::Module load_script(const std::string& file, const std::string& bytes,
+                               torch::Device device) {
+  std::istringstream stream(bytes);
+  try {
+    return torch::jit::load(stream, device);
+  } catch (const std::exception& error) {
+    // The first line is the message; the rest shows the place in the file.
+    const std::string reason = trim(split(trim(message_of(error)), '\n').front());
+    const bool is_newer = reason.find("Unknown builtin op") != std::string::npos;
+    throw DataError(file + ": is not a TorchScript file that libtorch can read (" + reason + "); " +
+                    (is_newer ? "this is libtorch " + torch_version() +
+                                    ", the file was written by a newer one: build with "
+                                    "LIBTORCH=wheel, or do without that operator"
+                              : "in Python, torch.jit.script(network).save('net.pt') writes it"));
+  }
+}
 
 std::size_t count_fixed_modes(const torch::jit::Module& module) {
   const auto graph = module.get_method("forward").graph()->copy();
