@@ -19,10 +19,10 @@ SHARES = [1.0, 0.75, 0.5, 0.25]  # of the peak rate, by step
 SHAPES = {"early": [5], "wide": [4, 3, 2, 2], "tall": [12, 2, 2, 1], "matrix": [3, 7], "bias": [4], "head": [2, 6]}
 
 
-def orthogonalised(matrix):
+def orthogonalized(matrix):
     x = matrix / (matrix.norm() + 1e-7)
     if matrix.shape[0] > matrix.shape[1]:
-        return orthogonalised(matrix.T).T
+        return orthogonalized(matrix.T).T
     for _ in range(3):
         square = x @ x.T
         x = 3.4445 * x - 4.7750 * square @ x + 2.0315 * square @ square @ x
@@ -46,7 +46,7 @@ def main():
                 direction = (gradient + OPTIONS["momentum"] * velocity[name]).reshape(rows, -1)
                 if value.dim() == 4:
                     value *= rows ** 0.5 / value.norm()
-                value -= PEAK * share * orthogonalised(direction).reshape(value.shape)
+                value -= PEAK * share * orthogonalized(direction).reshape(value.shape)
             else:
                 rate = OPTIONS["head_rate"] if name == "head" else OPTIONS["bias_rate"]
                 now = rate * (max(0, 1 - step / OPTIONS["early_steps"]) if name == "early" else share)

@@ -23,7 +23,7 @@ namespace tandem::train {
 // quintic form of Muon, after which singular values lie between 0.7 and 1.2 or so. `matrix` and the
 // result: float [rows, columns]. `products`: the type of factors and products, kFloat32 or, as
 // published, kBFloat16.
-torch::Tensor orthogonalised(const torch::Tensor& matrix, torch::Dtype products = torch::kFloat32);
+torch::Tensor orthogonalized(const torch::Tensor& matrix, torch::Dtype products = torch::kFloat32);
 
 // Whether a new run should multiply in bfloat16 on this processor: with muon, --precision bf16 and
 // AMX. The products then take a fifth of the time.

@@ -121,7 +121,8 @@ __device__ void muon_end(const MuonArguments& a) {
   float keep = 1;
   if (share.piece.keeps_norm != 0) {
     const double rows = static_cast<double>(share.piece.rows);
-    keep = static_cast<float>(sqrt(rows) / sqrt(squares_of(a, share.piece, 1)));
+    const double norm = sqrt(squares_of(a, share.piece, 1));
+    keep = static_cast<float>(sqrt(rows) / (norm < kSmallestNorm ? kSmallestNorm : norm));
   }
   const float rate = static_cast<float>(*a.rate);
   const T* updates = static_cast<const T*>(a.stack);

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <cmath>
 
 #include "device_optimizer.hpp"
 #include "layerwise_pieces.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/train/host_copy.hpp"
 #include "tandem/train/layerwise_optimizers.hpp"
 
 namespace tandem::train {
@@ -14,8 +12,10 @@ namespace {
 // tensor.
 class DeviceLayerwise : public CountingOptimizer {
  public:
-  DeviceLayerwise(const OptimizerOptions& options, const ParameterArena& arena)
-      : CountingOptimizer(options, arena.device()), pieces_(layerwise_pieces_of(arena)) {
+  DeviceLayerwise(const OptimizerOptions& options, const ParameterArena& arena,
+                  std::vector<StateArray> state)
+      : CountingOptimizer(options, arena.device(), std::move(state)),
+        pieces_(layerwise_pieces_of(arena)) {
     std::vector<std::int32_t> pieces(static_cast<std::size_t>(arena.flat_values().numel()));
     std::vector<float> adapts;
     for (const LayerwisePiece& piece : pieces_) {
@@ -61,14 +61,11 @@ class DeviceLayerwise : public CountingOptimizer {
 class DeviceLars final : public DeviceLayerwise {
  public:
   DeviceLars(const OptimizerOptions& options, const ParameterArena& arena)
-      : DeviceLayerwise(options, arena), velocity_(torch::zeros_like(arena.flat_values())) {}
-
-  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
+      : DeviceLayerwise(options, arena, {{"velocity", torch::zeros_like(arena.flat_values())}}) {}
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients,
-              const torch::Tensor& learning_rate,
-              const std::optional<torch::Tensor>& skipped) override {
+              const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
     const torch::NoGradGuard no_grad;
     const torch::Tensor weight = norms_of(values);
     const torch::Tensor gradient = norms_of(gradients);
@@ -76,35 +73,28 @@ class DeviceLars final : public DeviceLayerwise {
                                  (gradient + options_.weight_decay * weight + kLarsEpsilon);
     const torch::Tensor change =
         (gradients + weight_decay_ * values) * spread(valid(ratios, weight, gradient));
-    const torch::Tensor velocity = velocity_ * options_.momentum + change;
+    const torch::Tensor velocity = array(0) * options_.momentum + change;
     const torch::Tensor direction =
         options_.nesterov ? change + velocity * options_.momentum : velocity;
-    write_unless_skipped(velocity_, velocity, skipped);
+    write_unless_skipped(array(0), velocity, skipped);
     write_unless_skipped(values, values - direction * learning_rate.to(torch::kFloat32), skipped);
   }
-
-  const torch::Tensor velocity_;
 };
 
 class DeviceLamb final : public DeviceLayerwise {
  public:
   DeviceLamb(const OptimizerOptions& options, const ParameterArena& arena)
-      : DeviceLayerwise(options, arena),
-        first_(torch::zeros_like(arena.flat_values())),
-        second_(torch::zeros_like(arena.flat_values())) {}
-
-  std::vector<StateArray> state() override {
-    return {{"first_moment", first_}, {"second_moment", second_}};
-  }
+      : DeviceLayerwise(options, arena,
+                        {{"first_moment", torch::zeros_like(arena.flat_values())},
+                         {"second_moment", torch::zeros_like(arena.flat_values())}}) {}
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients,
-              const torch::Tensor& learning_rate,
-              const std::optional<torch::Tensor>& skipped) override {
+              const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
     const torch::NoGradGuard no_grad;
-    const torch::Tensor first = first_ + (gradients - first_) * (1 - options_.beta1);
+    const torch::Tensor first = array(0) + (gradients - array(0)) * (1 - options_.beta1);
     const torch::Tensor second =
-        second_ * options_.beta2 + gradients * gradients * (1 - options_.beta2);
+        array(1) * options_.beta2 + gradients * gradients * (1 - options_.beta2);
     const torch::Tensor denominator =
         second.sqrt() / correction(options_.beta2).sqrt().to(torch::kFloat32) + options_.epsilon;
     const torch::Tensor direction =
@@ -114,17 +104,14 @@ class DeviceLamb final : public DeviceLayerwise {
     const torch::Tensor length = norms_of(direction);
     const torch::Tensor rates =
         valid(weight / length, weight, length) * learning_rate.to(torch::kFloat32);
-    write_unless_skipped(first_, first, skipped);
-    write_unless_skipped(second_, second, skipped);
+    write_unless_skipped(array(0), first, skipped);
+    write_unless_skipped(array(1), second, skipped);
     write_unless_skipped(values, values - direction * spread(rates), skipped);
   }
 
   torch::Tensor correction(double beta) const {
     return 1 - torch::pow(beta, steps_.to(torch::kFloat64));
   }
-
-  const torch::Tensor first_;
-  const torch::Tensor second_;
 };
 
 }  // namespace

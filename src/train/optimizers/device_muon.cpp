@@ -2,7 +2,6 @@
 // to start than to compute.
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "device_optimizer.hpp"
 #include "fused_muon.hpp"
@@ -49,10 +48,10 @@ class DeviceMuon final : public CountingOptimizer {
  public:
   DeviceMuon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
              const std::vector<MuonPiece>& pieces, const std::vector<MuonBank>& banks)
-      : CountingOptimizer(options, arena.device()),
+      : CountingOptimizer(options, arena.device(),
+                          {{"velocity", torch::zeros_like(arena.flat_values())}}),
         size_(arena.flat_values().numel()),
-        tables_(size_),
-        velocity_(torch::zeros_like(arena.flat_values())) {
+        tables_(size_) {
     if (size_ >= std::numeric_limits<std::int32_t>::max()) {
       throw InternalError("Muon's tables hold places below 2^31, and the network has " +
                           std::to_string(size_) + " parameters");
@@ -66,8 +65,6 @@ class DeviceMuon final : public CountingOptimizer {
     }
     finish_tables(root_rows, pieces);
   }
-
-  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
 
  private:
   struct Bank {
@@ -110,7 +107,7 @@ class DeviceMuon final : public CountingOptimizer {
       matrix.of(tables_.scale).fill_(first + i);
       root_rows.push_back(matrix.keeps_norm ? std::sqrt(static_cast<float>(matrix.rows)) : 0);
     }
-    banks_.push_back({first, elements.sizes().vec(), elements.flatten().to(velocity_.device())});
+    banks_.push_back({first, elements.sizes().vec(), elements.flatten().to(array(0).device())});
   }
 
   // Of the elements whose norm is not kept the factor is 1, the last one.
@@ -119,7 +116,7 @@ class DeviceMuon final : public CountingOptimizer {
     for (const MuonPiece& piece : pieces) {
       if (!piece.keeps_norm || piece.kind != Kind::kMatrix) piece.of(tables_.scale).fill_(one);
     }
-    const torch::Device device = velocity_.device();
+    const torch::Device device = array(0).device();
     root_rows_ = torch::tensor(root_rows).to(device);
     scales_ = torch::ones({one + 1}, device);
     packed_ = torch::zeros({2, size_ + 1}, device);  // the last column stays 0
@@ -127,11 +124,10 @@ class DeviceMuon final : public CountingOptimizer {
   }
 
   void update(const torch::Tensor& values, const torch::Tensor& gradients,
-              const torch::Tensor& learning_rate,
-              const std::optional<torch::Tensor>& skipped) override {
+              const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
     const torch::NoGradGuard no_grad;
     const torch::Tensor change = torch::addcmul(gradients, values, tables_.decay);
-    const torch::Tensor velocity = torch::addcmul(change, velocity_, tables_.momentum);
+    const torch::Tensor velocity = torch::addcmul(change, array(0), tables_.momentum);
     torch::Tensor direction = packed_[0].narrow(0, 0, size_);
     torch::addcmul_out(direction, change, velocity, tables_.momentum);
     if (!options_.nesterov) {  // of the matrices; all others' always is Nesterov's
@@ -140,16 +136,16 @@ class DeviceMuon final : public CountingOptimizer {
     torch::Tensor kept = values;
     if (!banks_.empty()) {
       packed_[1].narrow(0, 0, size_).copy_(values);
-      direction = torch::where(tables_.in_matrix, orthogonalised_banks(), direction);
+      direction = torch::where(tables_.in_matrix, orthogonalized_banks(), direction);
       kept = values * scales_.index_select(0, tables_.scale);
     }
     write_unless_skipped(values, torch::addcmul(kept, direction, rates(learning_rate), -1),
                          skipped);
-    write_unless_skipped(velocity_, velocity, skipped);
+    write_unless_skipped(array(0), velocity, skipped);
   }
 
   // In the places of the arena, and anything elsewhere. Sets the factors of the values' norms.
-  torch::Tensor orthogonalised_banks() {
+  torch::Tensor orthogonalized_banks() {
     std::vector<torch::Tensor> updates;
     for (const Bank& bank : banks_) {
       const std::int64_t matrices = bank.shape.front();
@@ -157,7 +153,8 @@ class DeviceMuon final : public CountingOptimizer {
           packed_.index_select(1, bank.elements).view({2, matrices, bank.shape[1], bank.shape[2]});
       const torch::Tensor norms = at::linalg_vector_norm(both, 2, std::vector<std::int64_t>{2, 3});
       torch::Tensor scales = scales_.narrow(0, bank.first, matrices);
-      torch::div_out(scales, root_rows_.narrow(0, bank.first, matrices), norms[1]);
+      torch::div_out(scales, root_rows_.narrow(0, bank.first, matrices),
+                     norms[1].clamp_min(NewtonSchulz::kSmallestNorm));
       const torch::Tensor divisors = (norms[0] + NewtonSchulz::kSmallestNorm).view({-1, 1, 1});
       // As published: on a GPU in bfloat16, which is several times as fast there and only there.
       torch::Tensor x = torch::empty(
@@ -184,7 +181,6 @@ class DeviceMuon final : public CountingOptimizer {
   torch::Tensor root_rows_;
   torch::Tensor scales_;  // of the matrices' values in the step under way, and 1
   torch::Tensor packed_;  // [2, size + 1]: directions and values, with a zero behind
-  const torch::Tensor velocity_;
 };
 
 }  // namespace

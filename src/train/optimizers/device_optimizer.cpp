@@ -1,5 +1,7 @@
 #include "device_optimizer.hpp"
 
+#include <optional>
+
 #include "tandem/core/error.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -20,55 +22,45 @@ torch::Tensor rate_for_kernel(const torch::Tensor& rate) {
   return rate.is_cpu() ? rate : rate.to(torch::kFloat32);
 }
 
+std::optional<torch::Tensor> present(const torch::Tensor& tensor) {
+  return tensor.defined() ? std::make_optional(tensor) : std::nullopt;
+}
+
 class DeviceSgd final : public CountingOptimizer {
  public:
   DeviceSgd(const OptimizerOptions& options, std::size_t size, torch::Device device)
-      : CountingOptimizer(options, device),
-        velocity_(flat_zeros(options.momentum == 0 ? 0 : size, device)) {}
-
-  std::vector<StateArray> state() override {
-    if (options_.momentum == 0) return {};
-    return {{"velocity", velocity_}};
-  }
+      : CountingOptimizer(options, device,
+                          options.momentum == 0
+                              ? std::vector<StateArray>()
+                              : std::vector<StateArray>{{"velocity", flat_zeros(size, device)}}) {}
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients,
-              const torch::Tensor& learning_rate,
-              const std::optional<torch::Tensor>& skipped) override {
-    std::vector<torch::Tensor> velocities;
-    if (options_.momentum != 0) velocities.push_back(velocity_);
+              const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
+    std::vector<torch::Tensor> velocities;  // zero at first, as in optimizer.cpp
+    if (options_.momentum != 0) velocities.push_back(array(0));
     at::_fused_sgd_({values}, {gradients}, velocities, options_.weight_decay, options_.momentum,
                     rate_for_kernel(learning_rate), /*dampening=*/0, options_.nesterov,
                     /*maximize=*/false,
-                    /*is_first_step=*/false, /*grad_scale=*/{}, skipped);
+                    /*is_first_step=*/false, /*grad_scale=*/{}, present(skipped));
   }
-
-  const torch::Tensor velocity_;  // zero at first, as in optimizer.cpp
 };
 
 class DeviceAdamW final : public CountingOptimizer {
  public:
   DeviceAdamW(const OptimizerOptions& options, std::size_t size, torch::Device device)
-      : CountingOptimizer(options, device),
-        first_(flat_zeros(size, device)),
-        second_(flat_zeros(size, device)) {}
-
-  std::vector<StateArray> state() override {
-    return {{"first_moment", first_}, {"second_moment", second_}};
-  }
+      : CountingOptimizer(options, device,
+                          {{"first_moment", flat_zeros(size, device)},
+                           {"second_moment", flat_zeros(size, device)}}) {}
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients,
-              const torch::Tensor& learning_rate,
-              const std::optional<torch::Tensor>& skipped) override {
-    at::_fused_adamw_({values}, {gradients}, {first_}, {second_}, {}, {steps_},
+              const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
+    at::_fused_adamw_({values}, {gradients}, {array(0)}, {array(1)}, {}, {steps_},
                       rate_for_kernel(learning_rate), options_.beta1, options_.beta2,
                       options_.weight_decay, options_.epsilon,
-                      /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, skipped);
+                      /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, present(skipped));
   }
-
-  const torch::Tensor first_;
-  const torch::Tensor second_;
 };
 
 }  // namespace

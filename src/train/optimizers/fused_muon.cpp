@@ -14,7 +14,8 @@ class FusedMuon final : public DeviceOptimizer {
  public:
   FusedMuon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
             const std::vector<MuonPiece>& pieces)
-      : DeviceOptimizer(options, torch::TensorOptions(torch::kFloat64).device(arena.device())),
+      : DeviceOptimizer(options, torch::TensorOptions(torch::kFloat64).device(arena.device()),
+                        {{"velocity", torch::zeros_like(arena.flat_values())}}),
         numbers_{options.momentum,
                  options.nesterov,
                  options.sgd_momentum,
@@ -28,7 +29,7 @@ class FusedMuon final : public DeviceOptimizer {
     const auto doubles = torch::TensorOptions(torch::kFloat64).device(device);
     // As published: on a GPU products are in bfloat16, which is several times as fast only there.
     const torch::Dtype type = device.is_cpu() ? torch::kFloat32 : torch::kBFloat16;
-    arrays_.velocity = torch::zeros_like(arena.flat_values());
+    arrays_.velocity = array(0);
     arrays_.direction = torch::zeros_like(arena.flat_values());
     arrays_.squares = torch::zeros({plan.blocks, 2}, doubles);
     arrays_.table = plan.table.to(device);
@@ -49,8 +50,6 @@ class FusedMuon final : public DeviceOptimizer {
     fused::muon_stack(arrays_);
     fused::muon_end(arrays_, iterated(arrays_.stack));
   }
-
-  std::vector<StateArray> state() override { return {{"velocity", arrays_.velocity}}; }
 
  private:
   const fused::MuonNumbers numbers_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "tandem/core/error.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -12,26 +13,34 @@ namespace tandem::train {
 // Counts its steps on the host. A caller that skips an update does not call step().
 class HostOptimizer : public Optimizer {
  public:
-  explicit HostOptimizer(OptimizerOptions options) : options_(std::move(options)) {}
+  HostOptimizer(OptimizerOptions options, std::vector<StateArray> state)
+      : options_(std::move(options)), state_(std::move(state)) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
             const torch::Tensor& skipped) final {
     if (skipped.defined()) throw InternalError("a CPU's optimizer is not told to leave a step out");
     ++steps_;
-    update(values.data_ptr<float>(), gradients.data_ptr<float>(),
-           static_cast<std::size_t>(values.numel()), learning_rate);
+    update(values, gradients, learning_rate);
+  }
+  std::vector<StateArray> state() final { return state_; }
+  void use_state(const std::vector<torch::Tensor>& arrays) final {
+    for (std::size_t i = 0; i < state_.size(); ++i) state_[i].values = arrays.at(i);
   }
   std::uint64_t steps() const final { return steps_; }
   void set_steps(std::uint64_t steps) final { steps_ = steps; }
 
  protected:
+  // Of the state.
+  const torch::Tensor& array(std::size_t number) const { return state_[number].values; }
+
   const OptimizerOptions options_;
 
  private:
   // steps() counts the step already.
-  virtual void update(float* values, const float* gradients, std::size_t size,
+  virtual void update(const torch::Tensor& values, const torch::Tensor& gradients,
                       double learning_rate) = 0;
 
+  std::vector<StateArray> state_;
   std::uint64_t steps_ = 0;
 };
 

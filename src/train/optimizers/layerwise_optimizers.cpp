@@ -19,15 +19,15 @@ double norm_of(const float* values, const LayerwisePiece& piece) {
 class Lars final : public HostOptimizer {
  public:
   Lars(const OptimizerOptions& options, const ParameterArena& arena)
-      : HostOptimizer(options),
-        pieces_(layerwise_pieces_of(arena)),
-        velocity_(torch::zeros_like(arena.flat_values())) {}
-
-  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
+      : HostOptimizer(options, {{"velocity", torch::zeros_like(arena.flat_values())}}),
+        pieces_(layerwise_pieces_of(arena)) {}
 
  private:
-  void update(float* values, const float* gradients, std::size_t /*size*/,
+  void update(const torch::Tensor& all_values, const torch::Tensor& all_gradients,
               double learning_rate) override {
+    float* const values = floats_of(all_values).data();
+    const float* const gradients = floats_of(all_gradients).data();
+    float* const velocity = floats_of(array(0)).data();
     for (const LayerwisePiece& piece : pieces_) {
       LarsFactors factors{};
       factors.learning_rate = static_cast<float>(learning_rate);
@@ -36,8 +36,8 @@ class Lars final : public HostOptimizer {
       factors.trust_ratio = static_cast<float>(piece.adapts ? ratio(values, gradients, piece) : 1);
       factors.of_change = options_.nesterov ? 1.0F : 0.0F;
       factors.of_velocity = options_.nesterov ? factors.momentum : 1.0F;
-      lars(values + piece.first, gradients + piece.first, velocity_.data_ptr<float>() + piece.first,
-           piece.size, factors);
+      lars(values + piece.first, gradients + piece.first, velocity + piece.first, piece.size,
+           factors);
     }
   }
 
@@ -50,28 +50,24 @@ class Lars final : public HostOptimizer {
   }
 
   const std::vector<LayerwisePiece> pieces_;
-  const torch::Tensor velocity_;
 };
 
 class Lamb final : public HostOptimizer {
  public:
   Lamb(const OptimizerOptions& options, const ParameterArena& arena)
-      : HostOptimizer(options),
-        pieces_(layerwise_pieces_of(arena)),
-        first_(torch::zeros_like(arena.flat_values())),
-        second_(torch::zeros_like(arena.flat_values())) {
+      : HostOptimizer(options, {{"first_moment", torch::zeros_like(arena.flat_values())},
+                                {"second_moment", torch::zeros_like(arena.flat_values())}}),
+        pieces_(layerwise_pieces_of(arena)) {
     std::size_t most = 0;
     for (const LayerwisePiece& piece : pieces_) most = std::max(most, piece.size);
     direction_.resize(most);
   }
 
-  std::vector<StateArray> state() override {
-    return {{"first_moment", first_}, {"second_moment", second_}};
-  }
-
  private:
-  void update(float* values, const float* gradients, std::size_t /*size*/,
+  void update(const torch::Tensor& all_values, const torch::Tensor& all_gradients,
               double learning_rate) override {
+    float* const values = floats_of(all_values).data();
+    const float* const gradients = floats_of(all_gradients).data();
     const auto count = static_cast<double>(steps());
     LambFactors factors{};
     factors.new_first = static_cast<float>(1 - options_.beta1);
@@ -84,8 +80,8 @@ class Lamb final : public HostOptimizer {
     for (const LayerwisePiece& piece : pieces_) {
       factors.weight_decay = static_cast<float>(piece.adapts ? options_.weight_decay : 0);
       float* const value = values + piece.first;
-      const LambMoments moments{first_.data_ptr<float>() + piece.first,
-                                second_.data_ptr<float>() + piece.first};
+      const LambMoments moments{floats_of(array(0)).data() + piece.first,
+                                floats_of(array(1)).data() + piece.first};
       lamb_direction(value, gradients + piece.first, moments, direction_.data(), piece.size,
                      factors);
       const double rate = piece.adapts ? learning_rate * ratio(values, piece) : learning_rate;
@@ -100,8 +96,6 @@ class Lamb final : public HostOptimizer {
   }
 
   const std::vector<LayerwisePiece> pieces_;
-  const torch::Tensor first_;
-  const torch::Tensor second_;
   std::vector<float> direction_;  // of the piece under way
 };
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "host_optimizer.hpp"
 #include "muon_pieces.hpp"
 #include "tandem/kernels/convolution.hpp"
-#include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 namespace {
@@ -40,50 +40,32 @@ std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
 
 namespace {
 
-class Muon final : public Optimizer {
+class Muon final : public HostOptimizer {
  public:
   // `pieces` of arrays like `values`.
   Muon(const OptimizerOptions& options, std::vector<Piece> pieces, const torch::Tensor& values,
        double peak)
-      : options_(options),
+      : HostOptimizer(options, {{"velocity", torch::zeros_like(values)}}),
         peak_(peak),
-        pieces_(std::move(pieces)),
-        velocity_(torch::zeros_like(values)),
-        steps_(torch::zeros({}, values.options().dtype(torch::kFloat64))) {}
-
-  void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& skipped) override {
-    const torch::NoGradGuard no_grad;
-    for (const Piece& piece : pieces_) {
-      const torch::Tensor value = piece.of(values);
-      const torch::Tensor velocity = piece.of(velocity_);
-      auto [new_value, new_velocity] =
-          piece.kind == Kind::kMatrix
-              ? muon(piece, value, piece.of(gradients), velocity, learning_rate)
-              : sgd(piece, value, piece.of(gradients), velocity, learning_rate / peak_);
-      if (skipped.defined()) {
-        new_value = torch::where(skipped == 1, value, new_value);
-        new_velocity = torch::where(skipped == 1, velocity, new_velocity);
-      }
-      value.copy_(new_value);
-      velocity.copy_(new_velocity);
-    }
-    if (skipped.defined()) {
-      steps_.add_(1 - skipped);
-    } else {
-      steps_.add_(1);
-    }
-  }
-
-  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
-  void use_state(const std::vector<torch::Tensor>& arrays) override { velocity_ = arrays.at(0); }
-  std::uint64_t steps() const override {
-    return static_cast<std::uint64_t>(on_host(steps_).item<double>());
-  }
-  void set_steps(std::uint64_t steps) override { steps_.fill_(static_cast<double>(steps)); }
+        pieces_(std::move(pieces)) {}
 
  private:
   using Both = std::pair<torch::Tensor, torch::Tensor>;  // value and velocity
+
+  void update(const torch::Tensor& values, const torch::Tensor& gradients,
+              double learning_rate) override {
+    const torch::NoGradGuard no_grad;
+    for (const Piece& piece : pieces_) {
+      const torch::Tensor value = piece.of(values);
+      const torch::Tensor velocity = piece.of(array(0));
+      const auto [new_value, new_velocity] =
+          piece.kind == Kind::kMatrix
+              ? muon(piece, value, piece.of(gradients), velocity, learning_rate)
+              : sgd(piece, value, piece.of(gradients), velocity, learning_rate / peak_);
+      value.copy_(new_value);
+      velocity.copy_(new_velocity);
+    }
+  }
 
   Both muon(const Piece& piece, const torch::Tensor& value, const torch::Tensor& gradient,
             const torch::Tensor& velocity, double rate) const {
@@ -92,10 +74,12 @@ class Muon final : public Optimizer {
         options_.nesterov ? gradient + new_velocity * options_.momentum : new_velocity;
     const torch::Dtype products = options_.bfloat16_products ? torch::kBFloat16 : torch::kFloat32;
     const torch::Tensor update =
-        orthogonalised(direction.view({piece.rows, -1}), products).flatten();
+        orthogonalized(direction.view({piece.rows, -1}), products).flatten();
     torch::Tensor kept = value;
-    if (piece.keeps_norm)
-      kept = value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm());
+    if (piece.keeps_norm) {
+      const torch::Tensor norm = value.norm().clamp_min(NewtonSchulz::kSmallestNorm);
+      kept = value * (std::sqrt(static_cast<double>(piece.rows)) / norm);
+    }
     return {kept - update * rate, new_velocity};
   }
 
@@ -110,21 +94,18 @@ class Muon final : public Optimizer {
     if (!piece.early || options_.early_steps == 0) {
       return {value - direction * (peak * share), new_velocity};
     }
-    const torch::Tensor left =
-        (1 - steps_ / static_cast<double>(options_.early_steps)).clamp_min(0);
-    return {value - direction * (left * peak).to(torch::kFloat32), new_velocity};
+    const auto steps_before = static_cast<double>(steps() - 1);
+    const double left = std::max(0.0, 1 - steps_before / static_cast<double>(options_.early_steps));
+    return {value - direction * (left * peak), new_velocity};
   }
 
-  const OptimizerOptions options_;
   const double peak_;
   const std::vector<Piece> pieces_;
-  torch::Tensor velocity_;
-  const torch::Tensor steps_;  // on the device, which may leave some out without the host's knowing
 };
 
 }  // namespace
 
-torch::Tensor orthogonalised(const torch::Tensor& matrix, torch::Dtype products) {
+torch::Tensor orthogonalized(const torch::Tensor& matrix, torch::Dtype products) {
   const bool tall = matrix.size(0) > matrix.size(1);
   // On a processor without instructions for bfloat16, libtorch would sum in bfloat16, too. Products
   // of two such numbers are exact in fp32.

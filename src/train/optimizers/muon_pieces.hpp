@@ -17,7 +17,7 @@ struct NewtonSchulz {
   static constexpr double kB = -4.7750;
   static constexpr double kC = 2.0315;
   static constexpr int kIterations = 3;
-  static constexpr double kSmallestNorm = 1e-7;
+  static constexpr double kSmallestNorm = 1e-7;  // so that zeros are not divided by 0
 };
 
 using MuonPiece = model::fused::MuonPiece;

@@ -12,51 +12,38 @@ namespace {
 
 class Sgd final : public HostOptimizer {
  public:
+  // PyTorch's first step sets the velocity to the gradient, which is what a velocity of zero gives.
   Sgd(const OptimizerOptions& options, std::size_t size)
-      : HostOptimizer(options), velocity_(flat_zeros(options.momentum == 0 ? 0 : size)) {}
-
-  std::vector<StateArray> state() override {
-    if (options_.momentum == 0) return {};
-    return {{"velocity", velocity_}};
-  }
-  void use_state(const std::vector<torch::Tensor>& arrays) override {
-    if (options_.momentum != 0) velocity_ = arrays.at(0);
-  }
+      : HostOptimizer(options, options.momentum == 0
+                                   ? std::vector<StateArray>()
+                                   : std::vector<StateArray>{{"velocity", flat_zeros(size)}}) {}
 
  private:
-  void update(float* values, const float* gradients, std::size_t size,
+  void update(const torch::Tensor& values, const torch::Tensor& gradients,
               double learning_rate) override {
+    const Span<float> value = floats_of(values);
+    const float* const gradient = floats_of(gradients).data();
     const SgdFactors factors{static_cast<float>(learning_rate),
                              static_cast<float>(options_.momentum),
                              static_cast<float>(options_.weight_decay)};
     if (options_.momentum == 0) {
-      sgd_plain(values, gradients, size, factors);
+      sgd_plain(value.data(), gradient, value.size(), factors);
     } else if (options_.nesterov) {
-      sgd_nesterov(values, gradients, velocity_.data_ptr<float>(), size, factors);
+      sgd_nesterov(value.data(), gradient, floats_of(array(0)).data(), value.size(), factors);
     } else {
-      sgd_momentum(values, gradients, velocity_.data_ptr<float>(), size, factors);
+      sgd_momentum(value.data(), gradient, floats_of(array(0)).data(), value.size(), factors);
     }
   }
-
-  // PyTorch's first step sets the velocity to the gradient, which is what a velocity of zero gives.
-  torch::Tensor velocity_;
 };
 
 class AdamW final : public HostOptimizer {
  public:
   AdamW(const OptimizerOptions& options, std::size_t size)
-      : HostOptimizer(options), first_(flat_zeros(size)), second_(flat_zeros(size)) {}
-
-  std::vector<StateArray> state() override {
-    return {{"first_moment", first_}, {"second_moment", second_}};
-  }
-  void use_state(const std::vector<torch::Tensor>& arrays) override {
-    first_ = arrays.at(0);
-    second_ = arrays.at(1);
-  }
+      : HostOptimizer(options,
+                      {{"first_moment", flat_zeros(size)}, {"second_moment", flat_zeros(size)}}) {}
 
  private:
-  void update(float* values, const float* gradients, std::size_t size,
+  void update(const torch::Tensor& values, const torch::Tensor& gradients,
               double learning_rate) override {
     const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps()));
     const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps()));
@@ -67,11 +54,10 @@ class AdamW final : public HostOptimizer {
                               static_cast<float>(learning_rate / correction1),
                               static_cast<float>(std::sqrt(correction2)),
                               static_cast<float>(options_.epsilon)};
-    adamw(values, gradients, first_.data_ptr<float>(), second_.data_ptr<float>(), size, factors);
+    const Span<float> value = floats_of(values);
+    adamw(value.data(), floats_of(gradients).data(), floats_of(array(0)).data(),
+          floats_of(array(1)).data(), value.size(), factors);
   }
-
-  torch::Tensor first_;
-  torch::Tensor second_;
 };
 
 }  // namespace
