@@ -17,11 +17,11 @@ constexpr int kHighestId = 1023;
 struct Refusal {
   std::string fault;
   bool is_shortage = false;  // not enough GPUs, and no setting would help
-  std::string option;        // that is at fault; empty: whichever wants GPUs
+  std::string option;        // that is at fault; empty: the one that requires GPUs
 };
 
-// The option that wants GPUs; "" where the CPU would do.
-std::string wish_of(const DeviceRequest& request) {
+// The option that requires GPUs; "" if there is none.
+std::string required_by(const DeviceRequest& request) {
   if (request.device == DeviceKind::kCuda) return "--device cuda";
   if (!request.gpu_ids.empty()) return describe_ids(request);
   if (request.share_gpu) return "--share-gpu";
@@ -159,9 +159,9 @@ GpuDecision fall_back(const std::vector<RankGpus>& ranks, const std::string& fau
   return decision;
 }
 
-GpuDecision decide_without_cuda(const std::string& wish, const std::vector<RankGpus>& ranks) {
-  if (!wish.empty()) {
-    throw UnavailableError(wish +
+GpuDecision decide_without_cuda(const std::string& option, const std::vector<RankGpus>& ranks) {
+  if (!option.empty()) {
+    throw UnavailableError(option +
                            ": this program was built without CUDA; build it with make -f "
                            "Makefile.hpc build LIBTORCH=wheel, or give --device cpu");
   }
@@ -202,8 +202,7 @@ std::vector<std::string> contradictions(const DeviceRequest& request) {
     for (std::string& option : found) {
       option +=
           " and --device cpu exclude each other: the one needs GPUs, the other uses none; leave "
-          "one of "
-          "them out";
+          "one of them out";
     }
   }
   if (request.share_gpu && request.backend == Backend::kNccl) {
@@ -222,7 +221,7 @@ std::vector<std::string> contradictions(const DeviceRequest& request) {
   return found;
 }
 
-bool may_take_cpu(const DeviceRequest& request) { return wish_of(request).empty(); }
+bool may_take_cpu(const DeviceRequest& request) { return required_by(request).empty(); }
 
 std::string GpuBinding::text() const {
   if (!gpu) return "cpu";
@@ -242,14 +241,14 @@ GpuDecision bind_gpus(const DeviceRequest& request, int built_for,
   GpuDecision decision;
   decision.bindings.resize(ranks.size());
   if (request.device == DeviceKind::kCpu) return decision;
-  const std::string wish = wish_of(request);
-  if (built_for == 0) return decide_without_cuda(wish, ranks);
+  const std::string requiring = required_by(request);
+  if (built_for == 0) return decide_without_cuda(requiring, ranks);
   const auto refusal = bind_all(request, ranks, decision);
   if (!refusal) return decision;
-  if (wish.empty() && refusal->is_shortage) return fall_back(ranks, refusal->fault);
+  if (requiring.empty() && refusal->is_shortage) return fall_back(ranks, refusal->fault);
   const std::string option = !refusal->option.empty() ? refusal->option
-                             : wish.empty()           ? "--device auto"
-                                                      : wish;
+                             : requiring.empty()      ? "--device auto"
+                                                      : requiring;
   throw UnavailableError(option + ": " + refusal->fault);
 }
 

@@ -20,7 +20,7 @@ std::string describe_view(const RankGpus& rank) {
          describe_visibility(rank);
 }
 
-const char* cure_of(GpuView::State state) {
+const char* fix_for(GpuView::State state) {
   switch (state) {
     case GpuView::State::kNoDriver:
       return "install NVIDIA's driver, or give the container its GPUs (docker run --gpus all, "
@@ -62,7 +62,7 @@ std::string ranks_without_gpu(const std::vector<RankGpus>& ranks) {
     alike[{rank.view.reason, describe_visibility(rank)}].push_back(&rank);
   }
   if (first == nullptr) return "";
-  std::string text = "no GPU for " + name_ranks(without) + "; " + cure_of(first->view.state) +
+  std::string text = "no GPU for " + name_ranks(without) + "; " + fix_for(first->view.state) +
                      ", or give --device cpu";
   for (const auto& [why, group] : alike) {
     std::vector<int> numbers;

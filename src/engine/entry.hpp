@@ -13,7 +13,7 @@ int evaluate_model(Job& job, const EvalRequest& request);
 int predict_images(const PredictRequest& request);
 int export_model_file(const std::string& checkpoint, const std::string& output);
 Json inspect_model(const std::string& path);
-ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& said);
+ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& reported);
 int time_step(Job& job, const StepRequest& request);
 int time_all_reduce(Job& job, const AllReduceRequest& request);
 int time_loader(Job& job, const LoaderRequest& request);

@@ -46,6 +46,6 @@ class Call {
 
 using Operator = void(torch::jit::Stack& stack);
 Operator augment, norm_forward, norm_backward, bias_activation, bias_gradient, cross_entropy,
-    judge_gradients, add_up, restore_where, muon_begin, muon_stack, muon_end;
+    unscale_and_clip, add_up, restore_where, muon_begin, muon_stack, muon_end;
 
 }  // namespace tandem::gpu

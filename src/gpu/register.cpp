@@ -24,7 +24,7 @@ void register_operators(torch::Library& library) {
   library.impl("bias_activation", function<bias_activation>());
   library.impl("bias_gradient", function<bias_gradient>());
   library.impl("cross_entropy", function<cross_entropy>());
-  library.impl("judge_gradients", function<judge_gradients>());
+  library.impl("unscale_and_clip", function<unscale_and_clip>());
   library.impl("add_up", function<add_up>());
   library.impl("restore_where", function<restore_where>());
   library.impl("muon_begin", function<muon_begin>());

@@ -41,7 +41,7 @@ void cross_entropy(torch::jit::Stack& stack) {
   call.give(gradient);
 }
 
-void judge_gradients(torch::jit::Stack& stack) {
+void unscale_and_clip(torch::jit::Stack& stack) {
   Call call(stack, 5);
   const torch::Tensor gradients = call.tensor(0);
   const std::int64_t blocks = std::clamp<std::int64_t>(

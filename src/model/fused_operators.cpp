@@ -24,7 +24,7 @@ TORCH_LIBRARY(tandem, library) {
       "cross_entropy(Tensor logits, Tensor labels, float smoothing, Tensor scale, "
       "Tensor(a!) sums) -> Tensor");
   library.def(
-      "judge_gradients(Tensor(a!) gradients, Tensor? loss_scale, float clip_norm, "
+      "unscale_and_clip(Tensor(a!) gradients, Tensor? loss_scale, float clip_norm, "
       "Tensor(b!) norm, Tensor(c!) skipped) -> ()");
   library.def(
       "add_up(Tensor(a!) sums, Tensor(b!) last, Tensor(c!) step_sums, Tensor skipped, Tensor step, "
@@ -113,10 +113,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, double smoothin
   return kCall.call(logits, labels, smoothing, scale, sums);
 }
 
-void judge_gradients(const Tensor& gradients, const Tensor& loss_scale, double clip_norm,
-                     const Tensor& norm, const Tensor& skipped) {
+void unscale_and_clip(const Tensor& gradients, const Tensor& loss_scale, double clip_norm,
+                      const Tensor& norm, const Tensor& skipped) {
   static const auto kCall =
-      find("tandem::judge_gradients")
+      find("tandem::unscale_and_clip")
           .typed<void(const Tensor&, const MaybeTensor&, double, const Tensor&, const Tensor&)>();
   kCall.call(gradients, present(loss_scale), clip_norm, norm, skipped);
 }

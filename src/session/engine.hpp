@@ -87,8 +87,10 @@ struct Engine {
   int (*predict)(const PredictRequest&);
   int (*export_model)(const std::string& checkpoint, const std::string& output);
   Json (*inspect_model)(const std::string& path);
-  // A model, a checkpoint or a run folder. `said`: the messages printed so far; none is repeated.
-  ExitCode (*verify_model)(const std::string& path, bool run_network, std::set<std::string>& said);
+  // A model, a checkpoint or a run folder. `reported`: the messages printed so far; none is
+  // repeated.
+  ExitCode (*verify_model)(const std::string& path, bool run_network,
+                           std::set<std::string>& reported);
   int (*bench_step)(Job&, const StepRequest&);
   int (*bench_allreduce)(Job&, const AllReduceRequest&);
   int (*bench_loader)(Job&, const LoaderRequest&);

@@ -13,14 +13,14 @@ namespace tandem::app {
 // worse), damage, failed read, missing file, no fault.
 ExitCode worse_of(ExitCode one, ExitCode other);
 
-// Reports an error of one file and continues with the next. `said`: the messages so far, because
-// the checkpoints of a run share a network, and its error is reported once.
+// Reports an error of one file and continues with the next. `reported`: the messages so far,
+// because the checkpoints of a run share a network, and its error is reported once.
 template <typename Check>
-ExitCode checked(std::set<std::string>& said, const Check& check) {
+ExitCode checked(std::set<std::string>& reported, const Check& check) {
   try {
     return check();
   } catch (const Error& error) {
-    if (said.insert(error.what()).second) print_error(error.what());
+    if (reported.insert(error.what()).second) print_error(error.what());
     return error.code();
   }
 }

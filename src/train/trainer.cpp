@@ -58,7 +58,7 @@ TrainResult Trainer::run() {
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
     // The first steps make more than the others do, and a short batch has shapes of its own.
     const bool shapes_change = plan.images_in_step(step) != plan.images_in_step(step + 1);
-    if (step == first + kWarmupSteps || shapes_change) model::release_unused_memory();
+    if (step == first + kUntimedSteps || shapes_change) model::release_unused_memory();
     // Saves before the evaluation, so that a run that dies in it resumes from this step.
     if (stops_here(false)) break;
     if (state_.evaluation_due && stops_here(run_evaluation(step))) break;
@@ -136,7 +136,7 @@ bool Trainer::run_evaluation(std::uint64_t step) {
   if (holds_out) {
     const Evaluation evaluation = evaluator.of_held_out();
     completed = evaluation.completed;
-    if (checkpoints != nullptr) checkpoints->consider(evaluation);
+    if (checkpoints != nullptr) checkpoints->offer_as_best(evaluation);
     if (completed) count_accuracy(step, evaluation, result_.last_validation);
     note_evaluation(step, "validation", evaluation, result_.last_validation);
   }
@@ -157,7 +157,8 @@ bool Trainer::evaluate_test(std::uint64_t step) {
   const bool holds_out = evaluator.holds_out();
   const bool known_last = step + 1 >= settings_.plan.steps || ends_early();
   Evaluation evaluation = evaluator.of_test_images(known_last);
-  if (!holds_out && context_.checkpoints != nullptr) context_.checkpoints->consider(evaluation);
+  if (!holds_out && context_.checkpoints != nullptr)
+    context_.checkpoints->offer_as_best(evaluation);
   if (evaluation.completed && !holds_out) {
     count_accuracy(step, evaluation, result_.last_evaluation);
   }

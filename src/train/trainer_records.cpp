@@ -59,7 +59,7 @@ void Trainer::count_time(std::uint64_t step, const StepCost& phases, double seco
   log_seconds_ += seconds;
   log_images_ += images;
   const std::uint64_t first = settings_.plan.first_step;
-  if (step - first >= kWarmupSteps || settings_.plan.steps - first < kFewSteps) {
+  if (step - first >= kUntimedSteps || settings_.plan.steps - first < kFewSteps) {
     state_.steady_seconds += seconds;
     state_.steady_images += images;
     result_.images_per_second = static_cast<double>(state_.steady_images) / state_.steady_seconds;
@@ -162,7 +162,7 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : context_.sinks) sink->on_evaluation(record);
   const bool is_of_test = &kept == &result_.last_evaluation;
-  if (is_of_test && context_.checkpoints != nullptr) context_.checkpoints->keep(*kept);
+  if (is_of_test && context_.checkpoints != nullptr) context_.checkpoints->write_evaluation(*kept);
 }
 
 }  // namespace tandem::train

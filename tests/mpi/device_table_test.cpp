@@ -76,13 +76,13 @@ class DeviceTable : public ::testing::TestWithParam<std::string> {
   Outcome on(Form form, const TrainConfig& config) {
     Manner manner;
     manner.form = form;
-    return train_in(world_, config, set_, manner);
+    return train_on(world_, config, set_, manner);
   }
   Outcome on_device(const TrainConfig& config, bool streams = false) {
     Manner manner;
     manner.form = Form::kDevice;
     manner.streams = streams;
-    return train_in(world_, config, set_, manner);
+    return train_on(world_, config, set_, manner);
   }
 
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
@@ -198,9 +198,9 @@ TEST(WarmUp, ChangesNoBit) {
       Manner manner;
       manner.form = form;
       manner.skip_nonfinite = true;
-      const Outcome expected = train_in(world, config, set, manner);
+      const Outcome expected = train_on(world, config, set, manner);
       manner.warms_up = true;
-      const Outcome found = train_in(world, config, set, manner);
+      const Outcome found = train_on(world, config, set, manner);
       EXPECT_EQ(found.weights, expected.weights);
       EXPECT_EQ(found.losses, expected.losses);
       ASSERT_EQ(found.buffers.size(), expected.buffers.size());

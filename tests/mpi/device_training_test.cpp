@@ -10,7 +10,7 @@ namespace {
 void expect_like_the_host(const TrainConfig& config, std::size_t images = 1001) {
   auto world = comm::MpiCommunicator::world();
   const Images set(images);
-  const Outcome device = train_on(world, config, set, 0, false, Form::kDevice);
+  const Outcome device = train_on(world, config, set, {0, false, Form::kDevice});
   const Outcome host = train_on(world, config, set);
   EXPECT_TRUE(device.ranks_equal_at_every_step);
   EXPECT_EQ(device.result.images_seen, host.result.images_seen);
@@ -49,8 +49,8 @@ TEST(DeviceForm, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   config.max_steps = 6;
   const Images set(100);
   expect_nonfinite_refused(world, config, set, Form::kDevice);
-  const Outcome device = train_on(world, config, set, 0, true, Form::kDevice);
-  const Outcome host = train_on(world, config, set, 0, true);
+  const Outcome device = train_on(world, config, set, {0, true, Form::kDevice});
+  const Outcome host = train_on(world, config, set, {0, true});
   EXPECT_EQ(device.result.steps, 6U);
   EXPECT_EQ(device.result.skipped_steps, host.result.skipped_steps);
   EXPECT_GT(device.result.skipped_steps, 0U);
@@ -64,8 +64,8 @@ TEST(DeviceForm, TwoRunsGiveTheSameWeights) {
   TrainConfig config = base_config();
   config.max_steps = 8;
   const Images set(300);
-  EXPECT_EQ(train_on(world, config, set, 0, false, Form::kDevice).weights,
-            train_on(world, config, set, 0, false, Form::kDevice).weights);
+  EXPECT_EQ(train_on(world, config, set, {0, false, Form::kDevice}).weights,
+            train_on(world, config, set, {0, false, Form::kDevice}).weights);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class SharedWeights : public ::testing::Test {
     for (comm::MpiCommunicator* const host : {&world_, &pair_}) {
       Manner manner;
       manner.host = host;
-      const Outcome shared = train_in(world_, config, images_, manner);
+      const Outcome shared = train_on(world_, config, images_, manner);
       EXPECT_TRUE(shared.ranks_equal_at_every_step);
       EXPECT_EQ(shared.weights, apart.weights) << "hosts of " << host->size();
       EXPECT_EQ(shared.state, apart.state) << "hosts of " << host->size();
@@ -94,9 +94,9 @@ TEST_F(SharedWeights, GiveTheSameBitsWithBatchNormEvaluationsAndSkippedUpdates) 
   config.learning_rate = 1e8;
   Manner manner;
   manner.skip_nonfinite = true;
-  const Outcome apart = train_in(world_, config, images_, manner);
+  const Outcome apart = train_on(world_, config, images_, manner);
   manner.host = &world_;
-  const Outcome shared = train_in(world_, config, images_, manner);
+  const Outcome shared = train_on(world_, config, images_, manner);
   EXPECT_GT(shared.result.skipped_steps, 0U);
   EXPECT_EQ(shared.weights, apart.weights);
 }

@@ -92,7 +92,7 @@ class ProbingOptimizer final : public Optimizer {
       : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
   std::vector<StateArray> state() override { return inner_->state(); }
   std::vector<StateArray> unlike_parameters() override { return inner_->unlike_parameters(); }
-  void exchange_average() override { inner_->exchange_average(); }
+  void swap_average() override { inner_->swap_average(); }
   std::uint64_t steps() const override { return inner_->steps(); }
   void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double rate,
@@ -122,8 +122,7 @@ inline torch::Device place_of(Form form, int rank) {
 }
 
 // "plain.pt", "batch-norm.pt", "reads-buffer.pt" and "everything.pt", which also drops, stand for
-// TorchScript files.
-// Files are loaded to `place`; the arena moves the others.
+// TorchScript files, which are loaded to `place`. The arena moves other networks.
 inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device place) {
   const model::InputShape shape{kShape.channels, kShape.height, kShape.width};
   if (!model::is_script_file(config.model)) {
@@ -198,8 +197,8 @@ inline void warm_up_on_noise(const StepContext& context, const StepSettings& set
           3);
 }
 
-inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, const Images& images,
-                        const Manner& manner) {
+inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
+                        const Manner& manner = {}) {
   const Form form = manner.form;
   const torch::Device place = place_of(form, comm.rank());
   const auto count = images.labels.size();
@@ -288,7 +287,7 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   for (const torch::Tensor& buffer : network->buffers()) {
     if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());
   }
-  optimizer.exchange_average();
+  optimizer.swap_average();
   broadcast_buffers(comm, *network);
   outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);
@@ -297,11 +296,6 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
     outcome.state = hash64(host.data_ptr<float>(), host.nbytes(), outcome.state);
   }
   return outcome;
-}
-
-inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
-                        int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
-  return train_in(comm, config, images, {seed_offset, skip_nonfinite, form});
 }
 
 inline void expect_same_curve(const Outcome& found, const Outcome& expected,
@@ -317,7 +311,7 @@ inline void expect_same_curve(const Outcome& found, const Outcome& expected,
 inline void expect_nonfinite_refused(comm::Communicator& comm, const TrainConfig& config,
                                      const Images& images, Form form) {
   try {
-    train_on(comm, config, images, 0, false, form);
+    train_on(comm, config, images, {0, false, form});
     FAIL() << "trained on with infinities";
   } catch (const comm::AgreedError& error) {
     EXPECT_EQ(error.code(), ExitCode::kTrainingFailed);

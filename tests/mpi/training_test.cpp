@@ -19,7 +19,7 @@ void expect_like_one_rank(const TrainConfig& config, std::size_t images = 1001) 
   const Images set(images);
   const Outcome together = train_on(world, config, set);
   EXPECT_TRUE(together.ranks_equal_at_every_step);
-  const Outcome single = train_on(self, config, set, -world.rank());
+  const Outcome single = train_on(self, config, set, {-world.rank()});
   if (world.rank() == 0) expect_same_curve(together, single);
 }
 
@@ -108,7 +108,7 @@ TEST(Training, GradientIsTheMeanWithAccumulation) {
   const Images set(1001);
   const Outcome together = train_on(world, config, set);
   config.accumulate = 1;
-  const Outcome single = train_on(self, config, set, -world.rank());
+  const Outcome single = train_on(self, config, set, {-world.rank()});
   if (world.rank() == 0) expect_same_curve(together, single);
 }
 
@@ -191,7 +191,7 @@ TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   config.max_steps = 6;
   const Images set(100);
   expect_nonfinite_refused(world, config, set, Form::kHost);
-  const Outcome skipped = train_on(world, config, set, 0, true);
+  const Outcome skipped = train_on(world, config, set, {0, true});
   EXPECT_EQ(skipped.result.steps, 6U);
   EXPECT_GT(skipped.result.skipped_steps, 0U);
   EXPECT_LT(skipped.result.skipped_steps, 6U);
@@ -210,7 +210,7 @@ TEST(Training, AnUpdateThatIsLeftOutLeavesTheBuffersOfEveryRankAsTheyWere) {
   config.channels_last = false;
   config.learning_rate = 1e38;  // the second step's activations overflow
   config.max_steps = 3;
-  const Outcome skipped = train_on(world, config, Images(100), 0, true);
+  const Outcome skipped = train_on(world, config, Images(100), {0, true});
   EXPECT_GT(skipped.result.skipped_steps, 0U);
   EXPECT_FALSE(skipped.buffers.empty());
   for (const torch::Tensor& buffer : skipped.buffers) {
@@ -247,7 +247,7 @@ TEST(SyncBn, IsBatchNormOfOneRank) {
       const Images images(9);
       const Outcome found = train_on(world, config, images);
       EXPECT_TRUE(found.ranks_equal_at_every_step);
-      const Outcome expected = train_on(self, config, images, -world.rank());
+      const Outcome expected = train_on(self, config, images, {-world.rank()});
       if (world.rank() != 0) continue;
       SCOPED_TRACE(std::string(model) + (precision == model::Precision::kBf16 ? " bf16" : " fp32"));
       expect_same_curve(found, expected, precision == model::Precision::kBf16 ? 1e-2 : 1e-5);
@@ -355,7 +355,7 @@ TEST(Evaluation, IsTheSameAtAnyNumberOfRanks) {
     // The same weights in both: one step on one image, which rank 0 holds.
     const Images set(count);
     const Outcome together = train_on(world, config, set);
-    const Outcome single = train_on(self, config, set, -world.rank());
+    const Outcome single = train_on(self, config, set, {-world.rank()});
     if (world.rank() != 0) continue;
     EXPECT_EQ(together.weights, single.weights);
     EXPECT_EQ(together.result.last_evaluation->loss, single.result.last_evaluation->loss);

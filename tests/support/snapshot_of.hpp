@@ -10,10 +10,10 @@ namespace tandem::testing {
 inline std::vector<model::NamedTensor> snapshot_of(const model::Network& network,
                                                    const train::ParameterArena& arena,
                                                    train::Optimizer& optimizer) {
-  optimizer.exchange_average();
+  optimizer.swap_average();
   auto tensors =
       train::take_snapshot(network, arena, train::state_on_host(network, arena, optimizer));
-  optimizer.exchange_average();
+  optimizer.swap_average();
   return tensors;
 }
 

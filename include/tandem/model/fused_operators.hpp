@@ -87,8 +87,8 @@ torch::Tensor cross_entropy(const torch::Tensor& logits, const torch::Tensor& la
 
 // Divides the flat gradients by the scalar `loss_scale` (float, or undefined), sets the scalars
 // `norm` (double) and `skipped` (float: 1 if the norm is not finite), and clips if clip_norm > 0.
-void judge_gradients(const torch::Tensor& gradients, const torch::Tensor& loss_scale,
-                     double clip_norm, const torch::Tensor& norm, const torch::Tensor& skipped);
+void unscale_and_clip(const torch::Tensor& gradients, const torch::Tensor& loss_scale,
+                      double clip_norm, const torch::Tensor& norm, const torch::Tensor& skipped);
 
 // The sums of a step, into those since the last report; see device_step_backend.cpp.
 struct StepSums {

@@ -45,10 +45,10 @@ class CheckpointManager final : public Checkpoints {
   // in the background.
   void save(const TrainingState& state) override;
   // Has the state saved at the next decision if it is the best one and --save-best asks for it.
-  void consider(const Evaluation& evaluation) override;
+  void offer_as_best(const Evaluation& evaluation) override;
   void ask_to_save() override;
   // Writes evaluation.json. Warns if it cannot be written.
-  void keep(const Evaluation& evaluation) override;
+  void write_evaluation(const Evaluation& evaluation) override;
   // Waits for the last checkpoint; on rank 0 why it could not be written, or nothing.
   std::string finish() { return checkpointer_.finish(); }
 

@@ -67,7 +67,7 @@ class Checkpointer {
   std::string finish();
 
  private:
-  void save_exchanged(const TrainingState& state, Buffers buffers);
+  void save_swapped(const TrainingState& state, Buffers buffers);
   void share_buffers();
 
   Context context_;

@@ -21,11 +21,11 @@ class Checkpoints {
   // Collective. The state is complete on rank 0 alone.
   virtual void save(const TrainingState& state) = 0;
   // Takes the evaluation by which the best state is chosen. Call it before the next decide().
-  virtual void consider(const Evaluation& evaluation) = 0;
+  virtual void offer_as_best(const Evaluation& evaluation) = 0;
   // Makes the next decide() save. Only rank 0's request counts.
-  virtual void ask_to_save() {}
-  // Rank 0: saves an evaluation of the test images. It is durable on return.
-  virtual void keep(const Evaluation& evaluation) = 0;
+  virtual void ask_to_save() = 0;
+  // Rank 0: writes an evaluation of the test images. It is durable on return.
+  virtual void write_evaluation(const Evaluation& evaluation) = 0;
 };
 
 }  // namespace tandem::train

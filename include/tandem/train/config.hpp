@@ -21,6 +21,9 @@ namespace tandem::train {
 
 constexpr double kMebibyte = 1 << 20;  // the unit of bucket_mb
 constexpr double kMaxBucketMb = 4096;
+constexpr std::size_t bytes_of_bucket(double bucket_mb) {
+  return static_cast<std::size_t>(bucket_mb * kMebibyte);
+}
 
 // How the picture files of a set are read.
 struct ReadingOptions {

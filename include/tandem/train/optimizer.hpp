@@ -41,12 +41,11 @@ class Optimizer {
   // Flat arrays that are not laid out as the arena. As with a network's buffers, those of rank 0
   // are used.
   virtual std::vector<StateArray> unlike_parameters() { return {}; }
-  // Exchanges the weights and the network's buffers with their averages, if it keeps any
-  // (weight_average.hpp). A second call exchanges them back. A checkpoint holds the exchanged
-  // state.
-  virtual void exchange_average() {}
-  // The arrays of state(), in that order, become these. Throws InternalError unless it is sgd,
-  // adamw or muon on CPUs.
+  // Swaps the weights and the network's buffers with their averages, if it keeps any
+  // (weight_average.hpp). A second call swaps them back. A checkpoint holds the swapped state.
+  virtual void swap_average() {}
+  // The arrays of state(), in that order, become these. Throws InternalError unless it updates the
+  // weights of a CPU itself.
   virtual void use_state(const std::vector<torch::Tensor>& arrays);
   // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;

@@ -8,7 +8,6 @@
 // and those of shard 0 remain, such as BatchNorm's statistics.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"

@@ -45,7 +45,7 @@ class StepBackend {
   // step or before none. Only for a device.
   virtual void prepare(std::uint64_t step, double learning_rate, const data::BatchRequest& request);
   // The gradient for backward of a batch's summed loss: 1 / `global_count`, times the loss scale.
-  virtual torch::Tensor loss_scale_gradient(std::uint64_t global_count) = 0;
+  virtual torch::Tensor grad_output(std::uint64_t global_count) = 0;
   // Adds a batch of the current step: its summed loss and its logits.
   virtual void count(const TensorBatch& batch, const torch::Tensor& loss,
                      const torch::Tensor& logits) = 0;

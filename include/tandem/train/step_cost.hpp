@@ -1,7 +1,12 @@
 // How long the phases of a step took, or would take.
 #pragma once
 
+#include <cstdint>
+
 namespace tandem::train {
+
+// The first steps of a run also allocate memory, so no rate counts them.
+constexpr std::uint64_t kUntimedSteps = 5;
 
 // Seconds of the phases of a step on one rank.
 struct StepCost {

@@ -69,8 +69,8 @@ class StepRunner {
   class Phases;
   StepCost run_recorded(std::uint64_t step, double learning_rate);
   void do_on_device();
-  void work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
-               Stopwatch& watch);
+  void run_micro_batch(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
+                       Stopwatch& watch);
   void forward_backward(const TensorBatch& batch, Stopwatch& watch, double& forward_seconds);
   torch::Tensor loss_of(const TensorBatch& batch, const torch::Tensor& logits) const;
   torch::Tensor scale_of(const data::BatchRequest& request) const;

@@ -57,8 +57,6 @@ class Trainer {
   const TrainResult& result() const { return result_; }
 
  private:
-  static constexpr std::uint64_t kWarmupSteps = 5;  // not counted in images_per_second
-
   void freeze_early_parameters();
   void drain();
   void note_skipped(const StepOutcome& outcome);

@@ -34,7 +34,7 @@ class WeightAverage final : public Optimizer {
   std::vector<StateArray> unlike_parameters() override;
   std::uint64_t steps() const override { return inner_->steps(); }
   void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
-  void exchange_average() override;
+  void swap_average() override;
 
  private:
   // A TorchScript module may replace a buffer by another tensor, so they are looked up each time.

@@ -23,7 +23,6 @@ namespace {
 constexpr data::ImageShape kSyntheticShape{3, 32, 32};
 constexpr std::int64_t kSyntheticClasses = 10;
 constexpr std::uint64_t kImagesOfAnEpoch = 50'000;  // CIFAR-10's
-constexpr std::uint64_t kFirstSteps = 5;            // not measured: they also allocate
 
 // Over all ranks, by the slowest of each step.
 struct StepTiming {
@@ -95,8 +94,7 @@ int time_step(Job& job, const StepRequest& request) {
   const auto device_collectives = make_device_collectives(job, request.device, choice, device);
   GradientTransport transport(job, device_collectives.get(), arena, config);
   share_weights(job, config, arena);
-  train::Reducer exchange(arena, transport.collectives(),
-                          static_cast<std::size_t>(config.bucket_mb * train::kMebibyte));
+  train::Reducer exchange(arena, transport.collectives(), train::bytes_of_bucket(config.bucket_mb));
   const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   const auto backend =
@@ -112,10 +110,10 @@ int time_step(Job& job, const StepRequest& request) {
   train::StepRunner step({*network, arena, exchange, *backend, batches}, settings);
   std::vector<train::StepCost> costs;
   StepTiming timing;
-  for (std::uint64_t i = 0; i < kFirstSteps + request.steps; ++i) {
+  for (std::uint64_t i = 0; i < train::kUntimedSteps + request.steps; ++i) {
     job.touch();
     const train::StepCost cost = step.run(i, 0);
-    if (i < kFirstSteps) continue;
+    if (i < train::kUntimedSteps) continue;
     costs.push_back(cost);
     const double slowest = job.world.all_reduce_value(cost.whole(), comm::Reduction::kMax);
     timing.images_per_second.push_back(static_cast<double>(images) / slowest);

@@ -48,8 +48,8 @@ DescribedNetwork read_on_rank_0(Job& job, const std::string& checkpoint) {
   std::string metadata;
   comm::agree_on_rank_0(job.world, [&] {
     trained.file = read_model_file(checkpoint, [&] { job.touch(); });
-    trained.network = network_of(trained.file);
-    say_which_file(checkpoint, trained.file);
+    trained.network = network_file_of(trained.file);
+    note_which_file(checkpoint, trained.file);
     metadata = Json(trained.file.description.to_metadata()).dump();
   });
   metadata = job.world.broadcast_string(metadata);

@@ -22,7 +22,7 @@ namespace {
 // is being verified is not trusted yet; otherwise only its digest is checked.
 ExitCode verify_file(const std::string& path, bool run_network) {
   const ModelFile file = read_model_file(path);
-  const NetworkFile code = network_of(file);
+  const NetworkFile code = network_file_of(file);
   const bool is_script = file.description.is_script();
   if (!is_script || run_network) build_network(file, code);
   if (file.is_checkpoint) train::read_checkpoint(path);
@@ -35,7 +35,7 @@ ExitCode verify_file(const std::string& path, bool run_network) {
 }
 
 // All that a run has saved: the model, and each checkpoint from which it could go on.
-ExitCode verify_run(const std::string& folder, bool run_network, std::set<std::string>& said) {
+ExitCode verify_run(const std::string& folder, bool run_network, std::set<std::string>& reported) {
   const train::CheckpointStore store(folder + "/checkpoints");
   std::vector<std::string> paths;
   if (const std::string model = folder + "/model/model.safetensors"; file_exists(model)) {
@@ -45,7 +45,7 @@ ExitCode verify_run(const std::string& folder, bool run_network, std::set<std::s
   if (paths.empty()) read_model_file(folder);  // throws: there is none
   ExitCode code = ExitCode::kDone;
   for (const std::string& path : paths) {
-    code = worse_of(code, checked(said, [&] { return verify_file(path, run_network); }));
+    code = worse_of(code, checked(reported, [&] { return verify_file(path, run_network); }));
   }
   return code;
 }
@@ -61,13 +61,13 @@ int export_model_file(const std::string& checkpoint, const std::string& output) 
   }
 
   const ModelFile file = read_model_file(checkpoint);
-  say_which_file(checkpoint, file);
+  note_which_file(checkpoint, file);
   if (to_pt && !file.description.is_script()) {
     throw UsageError("--output " + output + ": " + file.description.model +
                      " is not a TorchScript file; python/export_torchscript.py makes one of " +
                      file.path);
   }
-  const NetworkFile code = network_of(file);
+  const NetworkFile code = network_file_of(file);
   if (file.description.is_script()) print_warning(code_notice(code));
   const model::NetworkPtr network = build_network(file, code);
   if (to_pt) {
@@ -107,8 +107,8 @@ Json inspect_model(const std::string& path) {
   return shown;
 }
 
-ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& said) {
-  return is_folder(path) ? verify_run(path, run_network, said) : verify_file(path, run_network);
+ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& reported) {
+  return is_folder(path) ? verify_run(path, run_network, reported) : verify_file(path, run_network);
 }
 
 }  // namespace tandem::app

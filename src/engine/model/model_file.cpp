@@ -55,19 +55,6 @@ std::string code_notice(const NetworkFile& file) {
          file.sha256;
 }
 
-NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256) {
-  namespace fs = std::filesystem;
-  // The copy is beside model.safetensors. For checkpoints, also those in superseded-N, it is in the
-  // folder `model` beside checkpoints/.
-  const fs::path folder = fs::path(model_path).parent_path();
-  for (const fs::path& place : {folder, folder / "../model", folder / "../../model"}) {
-    const std::string path = (place / kNetworkFile).lexically_normal();
-    if (file_exists(path)) return read_network_file(path, expected_sha256);
-  }
-  throw MissingInputError(model_path + ": its network is not there; put the run's model/" +
-                          kNetworkFile + ", with the SHA-256 " + expected_sha256 + ", beside it");
-}
-
 model::HiddenWidths hidden_widths_of(const std::map<std::string, std::string>& metadata,
                                      const std::string& path) {
   const auto found = metadata.find("hidden");
@@ -92,8 +79,8 @@ std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& met
 
 namespace {
 
-// Whether the metadata have this field. DataError if it has another value than `value`.
-bool has_value(const std::map<std::string, std::string>& metadata, const std::string& field,
+// DataError if the field has another value than `value`.
+bool has_field(const std::map<std::string, std::string>& metadata, const std::string& field,
                const std::string& value, const std::string& path) {
   const auto found = metadata.find(field);
   if (found == metadata.end() || found->second == value) return found != metadata.end();
@@ -169,8 +156,8 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   description.stem = stem.value_or(model::Stem::kCifar);
   if (metadata.count("network_sha256") > 0) description.network_sha256 = field("network_sha256");
   description.exif_orientation = turns_upright(metadata);
-  description.multi_label = has_value(metadata, "targets", kMultiLabel, path);
-  if (has_value(metadata, kEvalCrop, kCenter, path)) description.fit = data::Fit::kCenterCrop;
+  description.multi_label = has_field(metadata, "targets", kMultiLabel, path);
+  if (has_field(metadata, kEvalCrop, kCenter, path)) description.fit = data::Fit::kCenterCrop;
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&
@@ -244,7 +231,7 @@ ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
   return {path, description, std::move(file.tensors), is_checkpoint};
 }
 
-void say_which_file(const std::string& checkpoint, const ModelFile& file) {
+void note_which_file(const std::string& checkpoint, const ModelFile& file) {
   if (file.path != checkpoint) print_note("--checkpoint " + checkpoint + ": reads " + file.path);
 }
 
@@ -256,9 +243,18 @@ void drop_optimizer(std::vector<model::NamedTensor>& tensors) {
                 tensors.end());
 }
 
-NetworkFile network_of(const ModelFile& file) {
+NetworkFile network_file_of(const ModelFile& file) {
   if (!file.description.is_script()) return {};
-  return find_network_file(file.path, file.description.network_sha256);
+  const std::string& sha256 = file.description.network_sha256;
+  // The copy is beside model.safetensors. For checkpoints, also those in superseded-N, it is in the
+  // folder `model` beside checkpoints/.
+  const std::filesystem::path folder = std::filesystem::path(file.path).parent_path();
+  for (const auto& place : {folder, folder / "../model", folder / "../../model"}) {
+    const std::string path = (place / kNetworkFile).lexically_normal();
+    if (file_exists(path)) return read_network_file(path, sha256);
+  }
+  throw MissingInputError(file.path + ": its network is not there; put the run's model/" +
+                          kNetworkFile + ", with the SHA-256 " + sha256 + ", beside it");
 }
 
 model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,

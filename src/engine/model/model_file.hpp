@@ -34,9 +34,6 @@ NetworkFile read_network_file(const std::string& path, const std::string& expect
 // The warning to print before the file is run: TorchScript is code with the user's permissions.
 std::string code_notice(const NetworkFile& file);
 
-// Finds and verifies the run's copy near a model.safetensors or checkpoint.
-NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256);
-
 // The "__metadata__" of a model.safetensors (docs/formats.md).
 struct ModelDescription {
   std::string model;
@@ -89,13 +86,14 @@ void require_layers(const std::string& path, const ModelDescription& description
                     const std::vector<model::NamedTensor>& tensors);
 ModelFile read_model_file(const std::string& checkpoint, const Touch& touch = {});
 // Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
-void say_which_file(const std::string& checkpoint, const ModelFile& file);
+void note_which_file(const std::string& checkpoint, const ModelFile& file);
 
 // Removes the tensors of an optimizer.
 void drop_optimizer(std::vector<model::NamedTensor>& tensors);
 
-// The file of the network; without bytes for a network of the registry.
-NetworkFile network_of(const ModelFile& file);
+// The run's copy of its TorchScript file, found near `file` and verified; without bytes for a
+// network of the registry.
+NetworkFile network_file_of(const ModelFile& file);
 
 // The network that a description names, with initial weights.
 model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,

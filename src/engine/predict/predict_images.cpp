@@ -110,7 +110,7 @@ ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesse
   return code;
 }
 
-void tell_of_orientation(std::size_t turned, const ModelDescription& description) {
+void note_orientation(std::size_t turned, const ModelDescription& description) {
   if (turned == 0) return;
   const std::string pictures = format_quantity(turned, "picture");
   if (description.exif_orientation) {
@@ -138,9 +138,9 @@ int predict_images(const PredictRequest& request) {
   at::set_num_threads(request.threads);
   const torch::Device device = open_own_device(request.device);
   const ModelFile file = read_model_file(request.checkpoint);
-  say_which_file(request.checkpoint, file);
+  note_which_file(request.checkpoint, file);
   const ModelDescription& description = file.description;
-  const NetworkFile script = network_of(file);
+  const NetworkFile script = network_file_of(file);
   if (description.is_script()) print_warning(code_notice(script));
   const model::NetworkPtr network = build_network(file, script, device);
   const data::Layout layout =
@@ -175,7 +175,7 @@ int predict_images(const PredictRequest& request) {
     turned += batch->turned;
     code = worse_of(code, print_results(*batch, guesses, to_line));
   }
-  tell_of_orientation(turned, description);
+  note_orientation(turned, description);
   return static_cast<int>(code);
 }
 

@@ -143,9 +143,9 @@ void export_model(Job& job, const RunOutcome& outcome, model::Network& network,
       job.touch();
     } catch (const Error& error) {
       if (!is_of_disk(error)) throw;
-      const Error told(error.code(), error.what() + what_is_left(outcome, has_safetensors));
-      leave_failure(outcome, job.topology.world, told);
-      throw told;
+      const Error explained(error.code(), error.what() + what_is_left(outcome, has_safetensors));
+      leave_failure(outcome, job.topology.world, explained);
+      throw explained;
     }
   });
 }

@@ -261,7 +261,7 @@ int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, Trainin
   for (const auto& sink : sinks_) sink->sync();  // before the summary says that the run has ended
   sinks_.clear();
   heartbeats_.enter(comm::Phase::kExport);
-  session.optimizer->exchange_average();  // the average is the model
+  session.optimizer->swap_average();  // the average is the model
   if (!result.stopped) export_model(job_, outcome, *session.network, inputs.description);
   comm::agree_on_rank_0(job_.world, [&] {
     const Json summary =

@@ -39,23 +39,21 @@ std::optional<TensorBatch> LoadedBatches::next() {
   std::optional<data::Batch> next = loader_.next();
   if (!next) return std::nullopt;
   const auto batch = std::make_shared<data::Batch>(std::move(*next));
+  const auto count = static_cast<std::int64_t>(batch->size());
+  const auto tensor = [&batch](void* values, at::IntArrayRef sizes, torch::Dtype type) {
+    return torch::from_blob(
+        values, sizes, [batch](void*) {}, type);
+  };
   TensorBatch result;
   result.images = tensor_of(batch->images.get(), batch->size(), shape_, layout_, batch);
-  result.labels = torch::from_blob(
-      batch->labels.data(), {static_cast<std::int64_t>(batch->size())}, [batch](void*) {},
-      torch::kInt64);
+  result.labels = tensor(batch->labels.data(), {count}, torch::kInt64);
   if (!batch->other_labels.empty()) {
-    const auto count = static_cast<std::int64_t>(batch->size());
-    result.other_labels = torch::from_blob(
-        batch->other_labels.data(), {count}, [batch](void*) {}, torch::kInt64);
-    result.other_shares = torch::from_blob(
-        batch->other_shares.data(), {count}, [batch](void*) {}, torch::kFloat32);
+    result.other_labels = tensor(batch->other_labels.data(), {count}, torch::kInt64);
+    result.other_shares = tensor(batch->other_shares.data(), {count}, torch::kFloat32);
   }
   if (!batch->targets.empty()) {
-    const auto count = static_cast<std::int64_t>(batch->size());
-    result.targets = torch::from_blob(
-        batch->targets.data(), {count, static_cast<std::int64_t>(batch->targets.size()) / count},
-        [batch](void*) {}, torch::kFloat32);
+    const auto classes = static_cast<std::int64_t>(batch->targets.size()) / count;
+    result.targets = tensor(batch->targets.data(), {count, classes}, torch::kFloat32);
   }
   result.request = std::move(batch->request);
   return result;

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
-
 namespace tandem::train {
 namespace {
 

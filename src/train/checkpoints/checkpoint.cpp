@@ -14,6 +14,13 @@ namespace {
 
 constexpr char kBest[] = "best";
 
+// The state in a file's metadata; null unless the file is a checkpoint.
+const std::string* find_state(const std::map<std::string, std::string>& metadata) {
+  const auto format = metadata.find("format"), state = metadata.find("state"), end = metadata.end();
+  if (format == end || format->second != kCheckpointFormat || state == end) return nullptr;
+  return &state->second;
+}
+
 void require_finite(const std::string& path, const std::vector<model::NamedTensor>& tensors) {
   for (const model::NamedTensor& each : tensors) {
     if (each.tensor.scalar_type() != torch::kFloat32) continue;
@@ -41,13 +48,9 @@ CheckpointFile look_at_checkpoint(const std::string& path) {
   CheckpointFile file{path, step_of_name(std::filesystem::path(path).filename()), false};
   try {
     const auto metadata = model::read_safetensors_metadata(path);
-    const auto format = metadata.find("format");
-    const auto state = metadata.find("state");
-    if (format == metadata.end() || format->second != kCheckpointFormat ||
-        state == metadata.end()) {
-      return file;
-    }
-    file.step = TrainingState::from_json(parse_json_or_discard(state->second)).step;
+    const std::string* const state = find_state(metadata);
+    if (state == nullptr) return file;
+    file.step = TrainingState::from_json(parse_json_or_discard(*state)).step;
     file.is_best = metadata.count(kBest) > 0;
   } catch (const DataError&) {
     return file;  // read_checkpoint() reports the damage
@@ -57,17 +60,15 @@ CheckpointFile look_at_checkpoint(const std::string& path) {
 
 Checkpoint read_checkpoint(const std::string& path, const Touch& touch) {
   model::SafetensorsFile file = model::read_safetensors(path, touch);
-  const auto format = file.metadata.find("format");
-  const auto state = file.metadata.find("state");
-  if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
-      state == file.metadata.end()) {
+  const std::string* const state = find_state(file.metadata);
+  if (!file.sealed || state == nullptr) {
     throw DataError(path + ": is not a checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
                     std::string(kCheckpointSuffix));
   }
   require_finite(path, file.tensors);
   Checkpoint checkpoint;
   try {
-    checkpoint.state = TrainingState::from_json(parse_json(state->second));
+    checkpoint.state = TrainingState::from_json(parse_json(*state));
   } catch (const std::exception& error) {
     throw DataError(path + ": " + error.what());
   }

@@ -62,7 +62,7 @@ void CheckpointManager::save(const TrainingState& state) {
   if (state.evaluation_due) checkpointer_.finish_write();
 }
 
-void CheckpointManager::consider(const Evaluation& evaluation) {
+void CheckpointManager::offer_as_best(const Evaluation& evaluation) {
   const bool is_known_here = context_.comm.rank() == 0 && evaluation.completed;
   if (!checkpoint_policy_.save_best || !is_known_here) return;
   checkpointer_.finish_write();  // tells whether the previous best was written
@@ -74,7 +74,7 @@ void CheckpointManager::consider(const Evaluation& evaluation) {
 
 void CheckpointManager::ask_to_save() { policy_.ask_to_save(); }
 
-void CheckpointManager::keep(const Evaluation& evaluation) {
+void CheckpointManager::write_evaluation(const Evaluation& evaluation) {
   folder_->require_held();
   try {
     folder_->write_evaluation(make_evaluation_file(evaluation, *images_, fit_));

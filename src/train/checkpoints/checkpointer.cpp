@@ -46,12 +46,12 @@ Checkpointer::Checkpointer(Context context, CheckpointStore store, KeepRules kee
 
 void Checkpointer::save(const TrainingState& state, Buffers buffers) {
   require_no_foreign_write(context_.comm, context_.optimizer);
-  context_.optimizer.exchange_average();  // the average is the model
-  save_exchanged(state, buffers);
-  context_.optimizer.exchange_average();
+  context_.optimizer.swap_average();  // the average is the model
+  save_swapped(state, buffers);
+  context_.optimizer.swap_average();
 }
 
-void Checkpointer::save_exchanged(const TrainingState& state, Buffers buffers) {
+void Checkpointer::save_swapped(const TrainingState& state, Buffers buffers) {
   // Only rank 0 uses `host` after broadcast_buffers(), which does not change rank 0's buffers.
   const HostState host = state_on_host(context_.network, context_.arena, context_.optimizer);
   require_equal_state(context_.comm, context_.arena, host);

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/replicate.hpp"
 
@@ -91,9 +90,9 @@ std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
 
 namespace {
 
-// While averages are exchanged, as in a checkpoint.
-void restore_exchanged(const std::vector<model::NamedTensor>& tensors, model::Network& network,
-                       const ParameterArena& arena, Optimizer& optimizer) {
+// While weights and averages are swapped, as in a checkpoint.
+void restore_swapped(const std::vector<model::NamedTensor>& tensors, model::Network& network,
+                     const ParameterArena& arena, Optimizer& optimizer) {
   const torch::NoGradGuard no_grad;
   std::vector<model::NamedTensor> weights;
   std::map<std::string, torch::Tensor> rest;
@@ -127,14 +126,14 @@ void restore_exchanged(const std::vector<model::NamedTensor>& tensors, model::Ne
 
 void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Network& network,
                       const ParameterArena& arena, Optimizer& optimizer) {
-  optimizer.exchange_average();
+  optimizer.swap_average();
   try {
-    restore_exchanged(tensors, network, arena, optimizer);
+    restore_swapped(tensors, network, arena, optimizer);
   } catch (...) {
-    optimizer.exchange_average();
+    optimizer.swap_average();
     throw;
   }
-  optimizer.exchange_average();
+  optimizer.swap_average();
 }
 
 void broadcast_state(comm::Communicator& comm, model::Network& network, ParameterArena& arena,

@@ -205,9 +205,9 @@ Evaluation Evaluator::evaluate_split(const data::ImagesView& images, bool views,
   EvaluationSettings settings = settings_;
   settings.resident = resident;
   settings.views = settings.views && views;
-  if (optimizer_ != nullptr) optimizer_->exchange_average();
+  if (optimizer_ != nullptr) optimizer_->swap_average();
   Evaluation evaluation = evaluate(comm_, network_, images, settings);
-  if (optimizer_ != nullptr) optimizer_->exchange_average();
+  if (optimizer_ != nullptr) optimizer_->swap_average();
   return evaluation;
 }
 

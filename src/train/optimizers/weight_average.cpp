@@ -86,7 +86,7 @@ std::vector<StateArray> WeightAverage::unlike_parameters() {
   return arrays;
 }
 
-void WeightAverage::exchange_average() {
+void WeightAverage::swap_average() {
   const torch::NoGradGuard no_grad;
   is_exchanged_ = !is_exchanged_;
   exchange(values_, weights_);

@@ -52,7 +52,7 @@ class DeviceStepBackend final : public StepBackend {
     end_host_step(step, learning_rate);
   }
 
-  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
+  torch::Tensor grad_output(std::uint64_t global_count) override {
     const double mean = 1.0 / static_cast<double>(global_count);
     if (scales_) return scale_.squeeze(0) * mean;
     // Kept, because a recorded step reads it where it was.
@@ -83,7 +83,7 @@ class DeviceStepBackend final : public StepBackend {
   void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers) override {
     const torch::NoGradGuard no_grad;
     if (!is_prepared_) end_host_step(step, learning_rate);
-    const torch::Tensor skipped = judged_gradients();
+    const torch::Tensor skipped = unscale_and_clip();
     optimizer_.step_at(arena_.flat_values(), arena_.flat_gradients(), numbers_[kRate], skipped);
     if (scales_) {
       at::_amp_update_scale_(scale_, good_steps_, skipped.unsqueeze(0), kGrowth, kBackoff,
@@ -128,11 +128,11 @@ class DeviceStepBackend final : public StepBackend {
   torch::TensorOptions doubles() const { return floats().dtype(torch::kFloat64); }
 
   // Unscales and clips them. Returns 1 if they are not finite, else 0.
-  torch::Tensor judged_gradients() {
+  torch::Tensor unscale_and_clip() {
     const torch::Tensor& gradients = arena_.flat_gradients();
     if (fused_) {
-      model::fused::judge_gradients(gradients, scales_ ? scale_ : torch::Tensor(), clip_norm_,
-                                    norm_, skipped_);
+      model::fused::unscale_and_clip(gradients, scales_ ? scale_ : torch::Tensor(), clip_norm_,
+                                     norm_, skipped_);
       return skipped_;
     }
     if (scales_) gradients.mul_(1 / scale_);

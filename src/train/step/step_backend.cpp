@@ -17,7 +17,7 @@ class HostStepBackend final : public StepBackend {
 
   bool drains_without_sync() const override { return true; }
 
-  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
+  torch::Tensor grad_output(std::uint64_t global_count) override {
     return torch::full({}, 1.0 / static_cast<double>(global_count));
   }
 

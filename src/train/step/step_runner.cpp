@@ -84,7 +84,7 @@ StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
     // dropout masks, and so do shards at any number of ranks.
     const std::uint64_t place = settings_.first_micro_batch + micro_batch;
     context_.network.seed_dropout(CounterRandom{kDrawStream, settings_.seed, step, place}.next());
-    work_on(*batch, micro_batch, cost, watch);
+    run_micro_batch(*batch, micro_batch, cost, watch);
   }
   phases.enter(comm::Phase::kExchange);
   context_.exchange.finish();
@@ -123,13 +123,13 @@ void StepRunner::do_on_device() {
   Stopwatch watch;
   KeptBuffers* const buffers = kept_buffers_ ? &*kept_buffers_ : nullptr;
   if (buffers != nullptr) buffers->keep();
-  work_on(context_.batches.made(*request_), 0, cost, watch);
+  run_micro_batch(context_.batches.made(*request_), 0, cost, watch);
   context_.exchange.finish();
   context_.backend.update(0, 0, buffers);  // prepare() has brought the step's numbers
 }
 
-void StepRunner::work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
-                         Stopwatch& watch) {
+void StepRunner::run_micro_batch(const TensorBatch& batch, std::uint64_t micro_batch,
+                                 StepCost& cost, Stopwatch& watch) {
   context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch.size() > 0);
   if (batch.size() > 0) {
     forward_backward(batch, watch, cost.forward);
@@ -145,9 +145,9 @@ void StepRunner::work_on(const TensorBatch& batch, std::uint64_t micro_batch, St
 // mean needs no further scaling.
 torch::Tensor StepRunner::scale_of(const data::BatchRequest& request) const {
   if (context_.class_weights == nullptr) {
-    return context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : request.global_count);
+    return context_.backend.grad_output(settings_.sums_loss ? 1 : request.global_count);
   }
-  return context_.backend.loss_scale_gradient(1) * (1 / global_weight_);
+  return context_.backend.grad_output(1) * (1 / global_weight_);
 }
 
 torch::Tensor StepRunner::loss_of(const TensorBatch& batch, const torch::Tensor& logits) const {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
-#include <utility>
 
 #include "step_errors.hpp"
 #include "tandem/train/kept_buffers.hpp"

@@ -14,7 +14,7 @@
 namespace tandem::train {
 namespace {
 
-// The networks have 8 to 45 MB of gradients, of which the first bucket must be done early.
+// For gradients of 8 to 45 MB. The first bucket must be small, so that its sum begins early.
 constexpr double kSizes[] = {0, 1, 2, 4};
 constexpr std::uint64_t kSteps = 5;
 // A smaller gain is noise, and the earlier size stays.
@@ -25,7 +25,7 @@ class NoUpdate final : public StepBackend {
  public:
   explicit NoUpdate(torch::Device device) : device_(device) {}
   bool drains_without_sync() const override { return true; }
-  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
+  torch::Tensor grad_output(std::uint64_t global_count) override {
     return torch::full({}, 1.0 / static_cast<double>(global_count), device_);
   }
   void count(const TensorBatch&, const torch::Tensor&, const torch::Tensor&) override {}
@@ -63,7 +63,7 @@ double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectiv
   double best = 0;
   double best_seconds = std::numeric_limits<double>::infinity();
   for (const double size : kSizes) {
-    Reducer exchange(arena, collectives, static_cast<std::size_t>(size * kMebibyte));
+    Reducer exchange(arena, collectives, bytes_of_bucket(size));
     StepRunner step({network, arena, exchange, backend, batches}, settings);
     const double seconds = seconds_of_step(world, step);
     if (seconds > best_seconds * (1 - kGain)) continue;

@@ -18,7 +18,6 @@
 namespace tandem::train {
 namespace {
 
-constexpr std::uint64_t kUntimedSteps = 4;  // make more than the others do
 constexpr double kSecondsOfASize = 0.2;
 constexpr double kMinSums = 3;
 constexpr double kMaxSums = 20;

@@ -12,7 +12,6 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
 

@@ -10,13 +10,11 @@
 namespace tandem::train {
 namespace {
 
-// The first steps allocate memory and are slower. The images/s of a run also leave them out.
-constexpr std::uint64_t kSettlingSteps = 5;
 constexpr std::uint64_t kTrialSteps = 3;  // decide how many steps a window has
 constexpr std::uint64_t kWindowCount = 8;
 constexpr double kWindowSeconds = 0.6;
 constexpr std::uint64_t kMaxStepsOfWindow = 4000;
-static_assert(kSettlingSteps + kTrialSteps + (kWindowCount + 1) * kMaxStepsOfWindow <=
+static_assert(kUntimedSteps + kTrialSteps + (kWindowCount + 1) * kMaxStepsOfWindow <=
               kMaxWindowedSteps);
 
 class WindowTimer {
@@ -101,7 +99,7 @@ StepWindows time_windows(comm::Communicator& world, const StepContext& context,
   WindowTimer timer(world, context, plan, touch);
   StepRunner as_in_training(context, settings);
   context.network.train();
-  timer.run(as_in_training, kSettlingSteps);
+  timer.run(as_in_training, kUntimedSteps);
   const double rate = timer.run(as_in_training, kTrialSteps);
   const double wanted = std::ceil(kWindowSeconds * rate / static_cast<double>(plan.global_batch));
   const std::uint64_t most =

@@ -69,7 +69,7 @@ struct Judged {
 };
 Judged judge(const Tensor& gradients, const Tensor& loss_scale, double clip_norm) {
   Judged judged{gradients.clone()};
-  judge_gradients(judged.gradients, loss_scale, clip_norm, judged.norm, judged.skipped);
+  unscale_and_clip(judged.gradients, loss_scale, clip_norm, judged.norm, judged.skipped);
   return judged;
 }
 

@@ -59,25 +59,25 @@ TEST_F(CheckpointManagerTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
 
 TEST_F(CheckpointManagerTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
   CheckpointManager manager = make_manager();
-  manager.consider(Evaluation{});
+  manager.offer_as_best(Evaluation{});
   EXPECT_EQ(manager.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
-  manager.consider(found(0));
+  manager.offer_as_best(found(0));
   EXPECT_EQ(manager.decide(4, true), Boundary::kSave);
   TrainingState state;
   state.step = 4;
   manager.save(state);
-  manager.consider(found(0));
+  manager.offer_as_best(found(0));
   EXPECT_TRUE(file_exists(run_.checkpoints_path() + "/best.safetensors"));
   EXPECT_EQ(manager.decide(5, true), Boundary::kGoOn) << "the same is not better";
-  manager.consider(found(0.1));
+  manager.offer_as_best(found(0.1));
   EXPECT_EQ(manager.decide(6, true), Boundary::kSave);
 }
 
 TEST_F(CheckpointManagerTest, ABestOfAnEarlierStartIsToBeBeaten) {
   CheckpointManager manager = make_manager(0.5);
-  manager.consider(found(0.5));
+  manager.offer_as_best(found(0.5));
   EXPECT_EQ(manager.decide(4, true), Boundary::kGoOn);
-  manager.consider(found(0.6));
+  manager.offer_as_best(found(0.6));
   EXPECT_EQ(manager.decide(5, true), Boundary::kSave);
 }
 

@@ -15,7 +15,7 @@ class DeviceStepBackendTest : public ::testing::Test {
   void step(StepBackend& backend, std::uint64_t number, double gradient, double loss = 2) {
     const TensorBatch batch{{number, 0, 4, {7, 8, 9, 10}}, {}, torch::tensor({0, 1, 2, 0})};
     const auto logits = torch::eye(3).index_select(0, torch::tensor({0, 1, 2, 1}));
-    backend.loss_scale_gradient(4);
+    backend.grad_output(4);
     arena_.flat_gradients().fill_(gradient);
     backend.count(batch, torch::tensor(static_cast<float>(loss)), logits);
     backend.update(number, 0.5);
@@ -86,7 +86,7 @@ TEST_F(DeviceStepBackendTest, LimitsTheGradientToTheNorm) {
 
 TEST_F(DeviceStepBackendTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfter2000GoodSteps) {
   const auto backend = form(model::Precision::kFp16, 0, {1024, 1998});
-  EXPECT_EQ(backend->loss_scale_gradient(4).item<float>(), 256);
+  EXPECT_EQ(backend->grad_output(4).item<float>(), 256);
   const float before = first_weight();
   step(*backend, 0, 1024);  // 1 without the scale
   EXPECT_EQ(first_weight(), before - 0.5F);
@@ -113,7 +113,7 @@ TEST(FirstLossScale, IsSmallerWhereTheGradientIsThatOfASum) {
 
 TEST_F(DeviceStepBackendTest, AScaleIsUsedInFp16Alone) {
   const auto backend = form(model::Precision::kBf16, 0, {1024, 5});
-  EXPECT_EQ(backend->loss_scale_gradient(4).item<float>(), 0.25F);
+  EXPECT_EQ(backend->grad_output(4).item<float>(), 0.25F);
   EXPECT_EQ(backend->loss_scale().scale, 0);
 }
 

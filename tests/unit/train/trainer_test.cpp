@@ -133,11 +133,11 @@ class TrainerOrder : public ::testing::Test {
       test_.words_.push_back(word("save ", state));
       test_.saved_ = state;
     }
-    void consider(const Evaluation& evaluation) override {
+    void offer_as_best(const Evaluation& evaluation) override {
       if (evaluation.completed) test_.considered_.push_back(evaluation.accuracy);
     }
     void ask_to_save() override { policy_.ask_to_save(); }
-    void keep(const Evaluation& evaluation) override {
+    void write_evaluation(const Evaluation& evaluation) override {
       test_.words_.push_back("keep " + std::to_string(evaluation.step));
     }
 
