@@ -16,7 +16,7 @@ RankFacts look_at_start(Job& job, int threads);
 std::vector<RankFacts> gather_facts(Job& job, const RankFacts& mine);
 
 // Collective. Rank 0 warns of what `tandem doctor` would find in these facts, a line each, but for
-// shared memory: where images are too large for it, warn_about() has said so.
+// shared memory: where images are too large for it, warn_of_data_set() has said so.
 void warn_of_start(Job& job, const RankFacts& mine);
 
 }  // namespace tandem::app

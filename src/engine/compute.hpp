@@ -1,6 +1,6 @@
 // Makes the parts of training and evaluation that depend on the device. Main thread. Throws
 // AgreedError (69) if a GPU, libtorch's CUDA library or NCCL cannot be used, (2) for an option that
-// requires a GPU.
+// requires a GPU, or a CPU.
 #pragma once
 
 #include <memory>
@@ -33,17 +33,8 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
 // Collective. Sets the threads of this rank and returns their number.
 int use_threads_of(Job& job, const train::TrainConfig& config);
 
-// Warns on rank 0 about the data set at `path`: no seal, no shared copy.
-void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
-
-// Collective. Warns on rank 0 if the cache of a rank is too small for the pictures of its lanes.
-// The rank then reads blocks of the file more than once an epoch. `lanes`: null if none are used.
-// `batch`: images of a micro-batch.
-void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOrder* lanes,
-                   std::uint64_t batch);
-
-// UsageError for a set that --tta cannot evaluate.
-void require_fit_for_views(const data::DatasetInfo& info);
+// UsageError for `option`, which is for ranks on CPUs, on another device.
+void require_cpu(torch::Device device, const std::string& option);
 
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
 // gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "compute.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/host_arrays.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/layerwise_optimizers.hpp"
 #include "tandem/train/muon.hpp"
@@ -47,11 +47,7 @@ std::unique_ptr<train::Optimizer> make_plain_optimizer(const train::TrainConfig&
 
 void share_weights(Job& job, const train::TrainConfig& config, train::ParameterArena& arena) {
   if (!config.share_weights) return;
-  comm::agree(job.world, [&] {
-    if (arena.device().is_cpu()) return;
-    throw UsageError(
-        "--share-weights: is for ranks on CPUs; leave it out with GPUs, or give --device cpu");
-  });
+  comm::agree(job.world, [&] { require_cpu(arena.device(), "--share-weights"); });
   auto arrays =
       comm::HostArrays::make(job.world, job.node, 1 + train::state_array_count(config.optimizer),
                              static_cast<std::size_t>(arena.flat_values().numel()));

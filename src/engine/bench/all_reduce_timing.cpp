@@ -13,8 +13,8 @@ namespace {
 constexpr double kShortestBlock = 0.002;  // seconds; one sum of few bytes is too short to time
 constexpr double kShortest = 1e-9;        // what a clock may not show
 constexpr double kMaxSumsPerBlock = 1000;
-constexpr int kMinTimedPairs = 5;
-constexpr int kMaxTimedPairs = 1000;
+constexpr double kMinTimedPairs = 5;
+constexpr double kMaxTimedPairs = 1000;
 constexpr std::size_t kNumbers = 3;
 constexpr std::size_t kAboutMaxSum = 50;  // bfloat16 has all whole numbers up to 256
 
@@ -101,14 +101,14 @@ AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives&
   const auto sum_bare = [&] { world.all_reduce(task.buffer.subspan(0, sums.size())); };
   // Rank 0's clock decides for all; the first sums also connect the ranks.
   sum_bare();
-  double plan[2] = {0, 0};
-  plan[0] = std::max({time_ours(1), time_block(world, 1, sum_bare), kShortest});
-  plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMaxSumsPerBlock);
-  plan[0] = std::clamp(task.seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs,
-                       1.0 * kMaxTimedPairs);
-  world.broadcast(Span<double>(plan, 2));
-  timing.pairs = static_cast<int>(plan[0]);
-  const int count = static_cast<int>(plan[1]);
+  const double once = std::max(time_ours(1), time_block(world, 1, sum_bare));
+  double sums_per_block = std::clamp(std::ceil(kShortestBlock / once), 1.0, kMaxSumsPerBlock);
+  double pairs =
+      std::clamp(task.seconds / (2 * once * sums_per_block), kMinTimedPairs, kMaxTimedPairs);
+  world.broadcast(Span<double>(&sums_per_block, 1));
+  world.broadcast(Span<double>(&pairs, 1));
+  timing.pairs = static_cast<int>(pairs);
+  const int count = static_cast<int>(sums_per_block);
 
   std::vector<double> mine;
   std::vector<double> bare_ones;

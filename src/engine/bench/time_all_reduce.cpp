@@ -1,8 +1,8 @@
 // The engine of tandem bench allreduce: times the all-reduce of gradients, and MPI's beside it.
+#include <memory>
 #include <optional>
 
 #include "all_reduce_timing.hpp"
-#include "device_sums.hpp"
 #include "engine/compute.hpp"
 #include "engine/entry.hpp"
 #include "engine/gradient_transport.hpp"
@@ -13,12 +13,52 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/cost_model.hpp"
+#include "tandem/train/device_bf16_all_reduce.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kGiga = 1e9;
+
+torch::Tensor first_of(const torch::Tensor& values, std::size_t count) {
+  return values.slice(0, 0, static_cast<std::int64_t>(count));
+}
+
+// The sums in the memory of a GPU, over the collectives between GPUs.
+class DeviceSums {
+ public:
+  // As many values on `device` as `host`, which is the other end of the copies. Both must outlive
+  // this object. `as_bf16`: the sums are sent as bfloat16.
+  DeviceSums(comm::Collectives& between_gpus, torch::Device device, Span<float> host, bool as_bf16)
+      : between_gpus_(between_gpus),
+        host_(torch::from_blob(host.data(), {static_cast<std::int64_t>(host.size())})),
+        values_(torch::zeros({host_.numel()}, device)) {
+    if (as_bf16) rounded_ = std::make_unique<train::DeviceBf16AllReduce>(between_gpus, values_);
+  }
+
+  comm::Collectives& collectives() { return rounded_ ? *rounded_ : between_gpus_; }
+
+  SumPlace place() {
+    SumPlace place;
+    place.first = values_.data_ptr<float>();
+    place.put = [this](std::size_t count) {
+      first_of(values_, count).copy_(first_of(host_, count));
+    };
+    place.fetch = [this](std::size_t count) {
+      first_of(host_, count).copy_(first_of(values_, count));
+    };
+    // Reading a value waits for all work that the device was given before.
+    place.finish = [this] { first_of(values_, 1).item<float>(); };
+    return place;
+  }
+
+ private:
+  comm::Collectives& between_gpus_;
+  const torch::Tensor host_;
+  const torch::Tensor values_;
+  std::unique_ptr<comm::Collectives> rounded_;
+};
 
 // One rank exchanges nothing, in MPI either, so its row has no rates and no comparison.
 std::vector<std::string> row_of(const AllReduceTiming& timing, int ranks) {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "engine/compute.hpp"
+#include "engine/data_set_checks.hpp"
 #include "engine/entry.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/clock.hpp"
@@ -98,7 +98,7 @@ int time_loader(Job& job, const LoaderRequest& request) {
   } else {
     const train::ImageStore images(request.data, job.world, job.node, {0, request.reading},
                                    [&] { job.touch(); });
-    warn_about(job, request.data, images);
+    warn_of_data_set(job, request.data, images);
     const auto lanes = images.lanes(request.reading);
     warn_of_cache(job, images, lanes.get(), request.batch_size);
     const data::DatasetInfo& info = images.info();

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "engine/compute.hpp"
+#include "engine/data_set_checks.hpp"
 #include "engine/entry.hpp"
 #include "model_file.hpp"
 #include "session/device_choice.hpp"
@@ -147,7 +148,7 @@ int evaluate_model(Job& job, const EvalRequest& request) {
       request.channels_last && (request.is_layout_given || !description.is_script());
   const train::ImageStore images(request.data, job.world, job.node, {0, {request.cache_bytes}},
                                  [&] { job.touch(); });
-  warn_about(job, request.data, images);
+  warn_of_data_set(job, request.data, images);
   const data::DatasetInfo& info = images.info();
   if (description.is_script()) job.warn(code_notice(trained.network));
   model::NetworkPtr network;

@@ -2,6 +2,7 @@
 
 #include "cli/loader_options.hpp"
 #include "engine/compute.hpp"
+#include "engine/data_set_checks.hpp"
 #include "memory_plan.hpp"
 #include "resume_check.hpp"
 #include "run_network.hpp"
@@ -110,7 +111,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
     for (const std::string& each : describe_unused_by_pixels(run.options)) job.warn(each);
   }
   lanes = images.lanes(run.train.config.reading);
-  warn_about(job, run.train.config.data, images);
+  warn_of_data_set(job, run.train.config.data, images);
   const auto world = static_cast<std::uint64_t>(job.topology.world);
   warn_of_cache(job, images, lanes.get(),
                 arithmetic.global_batch / run.train.config.micro_batches_per_step(world) + 1);
