@@ -136,28 +136,30 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
-                                                 torch::Device device, std::uint64_t gpu_bytes) {
+                                                 const BatchDevice& to) {
   const data::AugmentKey augment{config.augment, config.seed, config.decoding};
   const data::Layout layout =
       config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   data::Transform transform(info.shape, layout, info.mean, info.std);
-  if (device.is_cpu()) {
+  if (to.device.is_cpu()) {
     return std::make_unique<train::LoadedBatches>(view, std::move(transform), augment,
                                                   std::move(sampler), config.loader_threads);
   }
   if (!config.augment.is_crop_and_flip() || view.is_multi_label()) {
-    return std::make_unique<train::SentBatches>(view, std::move(transform), augment,
-                                                std::move(sampler), device, config.loader_threads);
+    return std::make_unique<train::SentBatches>(
+        view, std::move(transform), augment, std::move(sampler), to.device, config.loader_threads);
   }
   train::PixelMoments moments{info.mean, info.std};
   // The code of a TorchScript file may compute with its input before autocast rounds it.
   if (!model::is_script_file(config.model)) moments.type = type_of(config.precision);
-  if (train::ResidentImages::bytes_of(view) <= gpu_bytes / kShareForImages) {
-    return std::make_unique<train::ResidentBatches>(view, layout, moments, augment,
-                                                    std::move(sampler), device);
+  if (train::ResidentImages::bytes_of(view) <= to.gpu_bytes / kShareForImages) {
+    auto images =
+        std::make_shared<const train::ResidentImages>(view, to.device, config.decoding, to.touch);
+    return std::make_unique<train::ResidentBatches>(std::move(images), layout, moments, augment,
+                                                    std::move(sampler));
   }
   return std::make_unique<train::StreamedBatches>(view, layout, moments, augment,
-                                                  std::move(sampler), device);
+                                                  std::move(sampler), to.device);
 }
 
 train::LossScale loss_scale_of(const train::TrainConfig& config,

@@ -51,6 +51,12 @@ std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequ
 void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMoments& moments,
                      std::uint64_t gpu_bytes);
 
+struct BatchDevice {
+  torch::Device device;
+  std::uint64_t gpu_bytes = 0;
+  Touch touch = {};  // called while a data set is copied to the GPU
+};
+
 // A data set that takes more than a quarter of `gpu_bytes` is streamed. For augmentations besides
 // crop and flip, and for multi-label sets, the loader on the host makes the images, and its batches
 // are sent to the GPU.
@@ -58,7 +64,7 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
-                                                 torch::Device device, std::uint64_t gpu_bytes);
+                                                 const BatchDevice& to);
 
 // `earlier`: a checkpoint's, which counts if it is set.
 train::LossScale loss_scale_of(const train::TrainConfig& config,

@@ -12,6 +12,7 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/train/reducer.hpp"
+#include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
 #include "tandem/train/step_timing.hpp"
 #include "tandem/train/step_windows.hpp"
@@ -106,6 +107,25 @@ TEST_F(ForecastTest, OfVirtualRanksIsWhatTheirExchangeTakes) {
   EXPECT_TRUE(forecast.buckets.empty());
   EXPECT_GT(forecast.compute.exchange, 0);
   EXPECT_EQ(forecast.step().whole(), forecast.compute.whole());
+}
+
+// Ranks without images exchange statistics, too; otherwise those with images would wait for them.
+TEST_F(ForecastTest, OfSynchronizedNormsIncludesRanksWithoutImages) {
+  const model::NetworkPtr network = model::make_network("resnet9", {3, 16, 16}, 10);
+  ParameterArena arena(*network, true);
+  const auto norms = synchronize_norms(world_, *network);
+  const auto optimizer = make_optimizer({}, arena.values().size());
+  const auto backend = make_step_backend(arena, *optimizer, 0);
+  SyntheticBatch batches(world_.rank() == 0 ? 2 : 0, 2, {3, 16, 16}, true, torch::kCPU);
+  ForecastContext of_norms = {
+      world_,
+      world_,
+      {*network, arena, exchange_, *backend, batches, nullptr, nullptr, norms.get()},
+      {},
+      0,
+      [this] { ++touched_; }};
+  expect_equal_on_all_ranks(make_forecast(of_norms).seconds());
+  EXPECT_GE(touched_, static_cast<int>(kForecastSteps));
 }
 
 TEST_F(ForecastTest, WindowsHaveTheRunsExchangeAndNoMoreStepsThanTheRun) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "tandem/core/touch.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/data/sampler.hpp"
@@ -103,8 +104,9 @@ class DeviceTransform {
 
 // A data set in the memory of a device.
 struct ResidentImages {
+  // Decodes all picture files, which may take many minutes, and calls `touch` meanwhile.
   ResidentImages(const data::ImagesView& view, torch::Device device,
-                 data::Decoding decoding = data::Decoding::kExact);
+                 data::Decoding decoding = data::Decoding::kExact, const Touch& touch = {});
   // The device memory that a data set needs.
   static std::size_t bytes_of(const data::ImagesView& view);
 

@@ -26,8 +26,8 @@ struct MeasuredSum {
 // Fits latency and bandwidth. The latency is the time of the shortest all-reduce, which should have
 // almost no bytes. The slope is the least-squares line through that point; deviations in seconds
 // are minimized, so that long all-reduces decide: a link may pass the first bytes of a burst at
-// another speed. A single measurement gives a slope without latency. Throws UsageError if there is
-// no measurement, or one of no duration.
+// another speed. A single measurement gives a slope without latency. Throws
+// UnavailableError if a measurement took no time; there must be one.
 AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums);
 
 // A bucket of gradients, and the time between its completion and the end of backward.

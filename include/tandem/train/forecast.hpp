@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct ForecastContext {
   // Of the run's exchange. Absent: the run has no buckets, and steps are measured with its
   // exchange.
   std::optional<std::size_t> bucket_bytes;
-  std::function<void()> touch;  // called repeatedly, because a forecast takes seconds
+  Touch touch;  // called repeatedly, because a forecast takes seconds
 };
 
 struct Forecast {

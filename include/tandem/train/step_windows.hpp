@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/core/touch.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/train/step_runner.hpp"
 
@@ -31,6 +31,6 @@ struct StepWindows {
 // training, so a run must reinitialize them. `touch` is called after each step.
 StepWindows time_windows(comm::Communicator& world, const StepContext& context,
                          const StepSettings& settings, const data::TrainingPlan& plan,
-                         const std::function<void()>& touch);
+                         const Touch& touch);
 
 }  // namespace tandem::train

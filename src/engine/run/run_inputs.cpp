@@ -89,6 +89,9 @@ RunDevice open_run_device(Job& job, const TrainRequest& request) {
                 torch::kCPU};
   run.device = open_device(job, request.device.request, run.choice,
                            {config.precision, config.deterministic});
+  comm::agree(job.world, [&] {
+    if (config.sync_bn) require_cpu(run.device, "--sync-bn");
+  });
   return run;
 }
 

@@ -151,7 +151,8 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
   batches = make_batches(
       inputs.images.view(data::Split::kTrain), inputs.images.info(), config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
-      device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology));
+      {device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology),
+       [&job] { job.touch(); }});
   class_weights = make_class_weights(job, config, inputs, plan, device.device);
   positive_weights = make_positive_weights(job, config, inputs, device.device);
   backend = make_step_backend_on(arena, *optimizer, config,
@@ -219,7 +220,7 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
     const data::ImagesView all = inputs.images.view(data::Split::kTrain);
     const data::ImagesView view = all.part(0, std::min(sampler->image_count(), all.labels.size()));
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
-                                  arena.device(), std::numeric_limits<std::uint64_t>::max());
+                                  {arena.device(), std::numeric_limits<std::uint64_t>::max()});
     train::warm_up({*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get(),
                     norms.get(), positive_weights},
                    settings, *optimizer, kWarmUpSteps, touch);

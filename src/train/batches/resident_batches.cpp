@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "drawn_augmentation.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/data/prefetcher.hpp"
 #include "tandem/train/batch_source.hpp"
 
@@ -69,7 +68,7 @@ std::size_t ResidentImages::bytes_of(const data::ImagesView& view) {
 }
 
 ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device device,
-                               data::Decoding decoding)
+                               data::Decoding decoding, const Touch& touch)
     : shape(view.shape) {
   const auto count = static_cast<std::int64_t>(view.labels.size());
   // The channels of a pixel side by side, so that what is cut out lies as channels-last filters
@@ -81,6 +80,7 @@ ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device devic
     const std::int64_t some = std::min(at_once, count - first);
     images.narrow(0, first, some)
         .copy_(planar_images(view, decoding, first, some).to(device).permute({0, 2, 3, 1}));
+    call(touch);
   }
   labels = torch::empty({count}, torch::kInt64);
   std::copy(view.labels.begin(), view.labels.end(), labels.data_ptr<std::int64_t>());

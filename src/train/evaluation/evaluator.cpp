@@ -128,7 +128,11 @@ std::shared_ptr<const ResidentImages> resident_images_of(const data::ImagesView&
                                                          const EvaluationSettings& settings) {
   if (!normalizes_on_device(images, settings)) return nullptr;
   if (ResidentImages::bytes_of(images) > settings.resident_bytes) return nullptr;
-  return std::make_shared<const ResidentImages>(images, settings.device);
+  const Touch touch = [&settings] {
+    if (settings.is_interrupted) settings.is_interrupted(0);
+  };
+  return std::make_shared<const ResidentImages>(images, settings.device, data::Decoding::kExact,
+                                                touch);
 }
 
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,

@@ -15,7 +15,7 @@ double count_rounds(int ranks, Rounds rounds) {
 }  // namespace
 
 AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums) {
-  if (sums.empty()) throw UsageError("no sum was measured");
+  if (sums.empty()) throw InternalError("no sum was measured");
   const auto shortest = std::min_element(
       sums.begin(), sums.end(),
       [](const MeasuredSum& a, const MeasuredSum& b) { return a.bytes < b.bytes; });
@@ -23,7 +23,7 @@ AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums) {
   double products = 0;
   double squares = 0;
   for (const MeasuredSum& sum : sums) {
-    if (!(sum.seconds > 0)) throw UsageError("a sum took no time by this host's clock");
+    if (!(sum.seconds > 0)) throw UnavailableError("a sum took no time by this host's clock");
     products += sum.bytes * (sum.seconds - fit.latency);
     squares += sum.bytes * sum.bytes;
   }

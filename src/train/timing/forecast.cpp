@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <future>
 
@@ -40,7 +39,9 @@ StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchang
   const StepContext& run = context.step;
   StepSettings settings = context.settings;
   settings.wait = StepSettings::Wait::kAfterEachPhase;
-  StepRunner step({run.network, run.arena, exchange, run.backend, run.batches}, settings);
+  StepRunner step({run.network, run.arena, exchange, run.backend, run.batches, nullptr,
+                   run.class_weights, run.norms, run.positive_weights},
+                  settings);
   std::vector<StepCost> costs;
   run.network.train();
   for (std::uint64_t i = 0; i < kForecastSteps; ++i) {
@@ -48,7 +49,7 @@ StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchang
     context.world.barrier();
     const StepCost cost = step.run(i, 0);
     if (i >= kUntimedSteps) costs.push_back(cost);
-    context.touch();
+    call(context.touch);
   }
   return of_slowest_rank(context.world, costs);
 }
@@ -69,7 +70,7 @@ double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool i
   const double count = std::clamp(kSecondsOfASize / seconds[0], kMinSums, kMaxSums);
   while (static_cast<double>(seconds.size()) < count) {
     seconds.push_back(time_together(context.world, sum));
-    context.touch();
+    call(context.touch);
   }
   return median_of(std::move(seconds));
 }

@@ -20,7 +20,7 @@ static_assert(kUntimedSteps + kTrialSteps + (kWindowCount + 1) * kMaxStepsOfWind
 class WindowTimer {
  public:
   WindowTimer(comm::Communicator& world, const StepContext& context, const data::TrainingPlan& plan,
-              const std::function<void()>& touch)
+              const Touch& touch)
       : world_(world), context_(context), plan_(plan), touch_(touch) {}
 
   // Makes and counts steps as Trainer::run() does. Returns rank 0's images/s.
@@ -39,7 +39,7 @@ class WindowTimer {
       if (plan_.images_in_step(next_) == plan_.images_in_step(0)) add_compute(cost);
       seconds += of_step;
       images += plan_.images_in_step(next_);
-      touch_();
+      call(touch_);
     }
     timed_ += steps;
     double rate = static_cast<double>(images) / seconds;
@@ -83,7 +83,7 @@ class WindowTimer {
   comm::Communicator& world_;
   const StepContext context_;
   const data::TrainingPlan& plan_;
-  const std::function<void()>& touch_;
+  const Touch& touch_;
   StepCost parts_;
   std::array<double, 3> compute_{};  // number of whole batches, sum of their seconds, of squares
   double agreement_ = 0;
@@ -95,7 +95,7 @@ class WindowTimer {
 
 StepWindows time_windows(comm::Communicator& world, const StepContext& context,
                          const StepSettings& settings, const data::TrainingPlan& plan,
-                         const std::function<void()>& touch) {
+                         const Touch& touch) {
   WindowTimer timer(world, context, plan, touch);
   StepRunner as_in_training(context, settings);
   context.network.train();

@@ -48,6 +48,16 @@ struct Case {
   const char* augment;
 };
 
+// All pictures may take longer to decode than a watchdog waits.
+TEST(ResidentImages, ShowThatTheyAdvance) {
+  const Pictures pictures({1, 1, 1}, 10'000);
+  int touches = 0;
+  const ResidentImages images(pictures.view(), torch::kCPU, data::Decoding::kExact,
+                              [&touches] { ++touches; });
+  EXPECT_EQ(images.labels.size(0), 10'000);
+  EXPECT_EQ(touches, 3) << "of at most 4,096 images";
+}
+
 class DeviceForm : public ::testing::TestWithParam<Case> {};
 
 TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {

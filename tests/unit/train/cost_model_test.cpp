@@ -33,8 +33,8 @@ TEST(FitSums, IsNeverNegative) {
 
 TEST(FitSums, TakesOneMeasurementAndRefusesNone) {
   EXPECT_NEAR(fit_sums({{1e6, 0.01}}).seconds(2e6), 0.02, 1e-9);
-  EXPECT_THROW(fit_sums({}), UsageError);
-  EXPECT_THROW(fit_sums({{1e6, 0}}), UsageError);
+  EXPECT_THROW(fit_sums({}), InternalError);
+  EXPECT_THROW(fit_sums({{1e6, 0}}), UnavailableError);
 }
 
 // data 1, forward 2, backward 4, update 1; a sum of b bytes takes b seconds.
