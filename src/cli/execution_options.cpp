@@ -189,18 +189,12 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   }
   read_gradient_form(options, config);
   if (!config.bfloat16_gradients && config.powersgd_rank == 0) return;
-  const std::string option = "--grad-dtype " + options.text("grad-dtype");
   if (config.bfloat16_gradients) require_bfloat16_sums(options, config.all_reduce);
   if (config.virtual_ranks > 0) {
     options.add_fault(
-        option +
+        "--grad-dtype " + options.text("grad-dtype") +
         " and --virtual-ranks exclude each other: what a rank has not sent depends on "
         "its earlier steps, so bits would depend on the number of ranks");
-  }
-  if (config.precision == model::Precision::kFp16) {
-    options.add_fault(option +
-                      " and --precision fp16 exclude each other: the loss scale changes, and the "
-                      "errors that a rank keeps do not; give --precision bf16");
   }
 }
 
@@ -236,6 +230,11 @@ void read_gradient_form(Options& options, train::TrainConfig& config) {
   const std::string form = options.choice("grad-dtype");
   config.bfloat16_gradients = form == "bf16";
   const std::uint64_t rank = options.count("powersgd-rank", 1, kMaxPowerSgdRank);
+  if (form != "fp32" && config.precision == model::Precision::kFp16) {
+    options.add_fault("--grad-dtype " + form +
+                      " and --precision fp16 exclude each other: the loss scale changes, and the "
+                      "errors that a rank keeps do not; give --precision bf16");
+  }
   if (form != "powersgd") return;
   config.powersgd_rank = rank;
   if (config.measure_bucket || config.bucket_mb > 0) {
@@ -252,6 +251,8 @@ void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm)
       "numbers");
 }
 
+int read_threads(Options& options) { return static_cast<int>(options.count("threads", 0, 1024)); }
+
 std::uint64_t read_eval_batch_size(Options& options) {
   return options.count("eval-batch-size", 1, kMaxImagesPerBatch);
 }
@@ -266,7 +267,7 @@ DeviceOptions read_execution_options(Options& options, train::TrainConfig& confi
     device.request.device =
         device::DeviceKind::kCpu;  // the sums of CPUs are the same on every host
   }
-  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.threads = read_threads(options);
   config.loader_threads = read_loader_threads(options);
   config.eval_batch_size = read_eval_batch_size(options);
   read_bucket(options, config);

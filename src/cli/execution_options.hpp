@@ -24,11 +24,12 @@ OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 OptionSpec share_weights_option();
 
+int read_threads(Options& options);  // 0: not given
 std::uint64_t read_eval_batch_size(Options& options);
 // Refuses the options that --share-weights excludes. Call it after the other options are read.
 void read_share_weights(Options& options, const device::DeviceRequest& device,
                         train::TrainConfig& config);
-// Reads --grad-dtype and --powersgd-rank, after --bucket-mb.
+// Reads --grad-dtype and --powersgd-rank, after --bucket-mb and --precision.
 void read_gradient_form(Options& options, train::TrainConfig& config);
 // Adds a fault if `algorithm` cannot add gradients of --grad-dtype bf16.
 void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm);

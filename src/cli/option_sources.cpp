@@ -1,11 +1,9 @@
 // Where option values come from. The only file that knows Boost.ProgramOptions.
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdlib>
-#include <sstream>
+#include <cstring>
 #include <utility>
 
 #include "option_hints.hpp"
@@ -18,6 +16,8 @@ namespace po = boost::program_options;
 
 namespace tandem::app {
 namespace {
+
+constexpr auto kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8, as some editors begin files
 
 po::options_description describe(const OptionTable& table) {
   po::options_description description;
@@ -76,6 +76,19 @@ void store(const po::option& option, const OptionTable& table, Layer& layer) {
   layer.set(*find_option(table, name), name, "false");
 }
 
+// TANDEM_BATCH_SIZE and so on for every name and alias of the table, by option name. Two variables
+// of one option are a fault. An unknown TANDEM_ variable is not.
+std::map<std::string, std::string> read_environment(const OptionTable& table, Faults& faults) {
+  Layer layer(environment_variable, faults);
+  for (const OptionSpec& spec : table) {
+    for (const std::string& name : names_of(spec)) {
+      const std::string variable = environment_variable(name);
+      if (const char* value = std::getenv(variable.c_str())) layer.set(spec, name, value);
+    }
+  }
+  return layer.values();
+}
+
 // A file of options cannot name another file of options, except that a configuration may name the
 // recipe that it changes.
 void require_no_other_file(const std::map<std::string, std::string>& values,
@@ -99,21 +112,6 @@ void refuse_empty(Options& options) {
                       spec.name);
     options.resolve(spec.name, spec.default_value);
   }
-}
-
-// Empties the lines that begin a section. The parser would put the name of the section before every
-// name in it, however long it is and however many they are. Returns the number of the first such
-// line, from 1 on; 0 if there is none.
-std::size_t empty_sections(std::string& text) {
-  std::vector<std::string> lines = split(text, '\n');
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!begins_with(trim(lines[i]), "[")) continue;
-    if (first == 0) first = i + 1;
-    lines[i].clear();
-  }
-  text = join(lines, "\n");
-  return first;
 }
 
 }  // namespace
@@ -209,48 +207,42 @@ std::string environment_variable(const std::string& option) {
   return variable;
 }
 
-std::map<std::string, std::string> read_environment(const OptionTable& table, Faults& faults) {
-  Layer layer(environment_variable, faults);
-  for (const OptionSpec& spec : table) {
-    for (const std::string& name : names_of(spec)) {
-      const std::string variable = environment_variable(name);
-      if (const char* value = std::getenv(variable.c_str())) layer.set(spec, name, value);
-    }
-  }
-  return layer.values();
-}
-
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path, Faults& faults) {
   constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
-  Faults twice;
-  Layer layer(in_file, twice);
   if (File::open_for_reading(path).size() > kLargestConfig) {
     faults.push_back(path +
                      ": is larger than 64 KiB, lines of the form name = value were expected");
     return {};
   }
+  Faults found;
+  Layer layer(in_file, found);
   std::string text = read_file(path);
-  if (const std::size_t line = empty_sections(text); line > 0) {
-    faults.push_back(path + ": line " + std::to_string(line) +
-                     " begins a section, and options have none; lines of the form name = value "
-                     "are expected");
-  }
-  std::istringstream stream(text);
-  try {
-    const auto parsed = po::parse_config_file(stream, po::options_description(), true);
-    for (const po::option& option : parsed.options) {
-      if (const OptionSpec* spec = find_option(table, option.string_key)) {
-        layer.set(*spec, option.string_key, option.value.at(0));
-      } else {
-        const Fault unknown = unknown_option(option.string_key, table);
-        faults.emplace_back(path + ": " + unknown.text, unknown.without_value);
-      }
+  if (begins_with(text, kByteOrderMark)) text.erase(0, std::strlen(kByteOrderMark));
+  const std::vector<std::string> lines = split(text, '\n');
+  bool has_other_lines = false;  // the first one is a fault
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string line = trim(lines[i].substr(0, lines[i].find('#')));
+    const std::size_t sign = line.find('=');
+    if (line.empty()) continue;
+    if (line.front() == '[' || sign == std::string::npos) {
+      if (std::exchange(has_other_lines, true)) continue;
+      found.push_back("line " + std::to_string(i + 1) +
+                      (line.front() == '[' ? " begins a section, and options have none"
+                                           : " has no equal sign") +
+                      "; lines of the form name = value are expected");
+      continue;
     }
-  } catch (const po::error& error) {
-    faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
+    const std::string name = trim(line.substr(0, sign));
+    if (const OptionSpec* spec = find_option(table, name)) {
+      layer.set(*spec, name, trim(line.substr(sign + 1)));
+    } else {
+      found.push_back(unknown_option(name, table));
+    }
   }
-  for (const Fault& fault : twice) faults.push_back(path + ": " + fault.text);
+  for (const Fault& fault : found) {
+    faults.emplace_back(path + ": " + fault.text, fault.without_value);
+  }
   return layer.values();
 }
 

@@ -6,10 +6,17 @@
 
 #include "option_hints.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/named_values.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
+
+constexpr NamedValues<Origin, 5> kOrigins{{{Origin::kDefault, "default"},
+                                           {Origin::kRecipe, "recipe"},
+                                           {Origin::kConfigFile, "config file"},
+                                           {Origin::kEnvironment, "environment"},
+                                           {Origin::kCommandLine, "command line"}}};
 
 // The variable that gives this option its value, which may be that of an alias.
 std::string set_variable(const OptionTable& table, const std::string& name) {
@@ -24,22 +31,6 @@ std::string set_variable(const OptionTable& table, const std::string& name) {
 }
 
 }  // namespace
-
-std::string origin_name(Origin origin) {
-  switch (origin) {
-    case Origin::kDefault:
-      return "default";
-    case Origin::kRecipe:
-      return "recipe";
-    case Origin::kConfigFile:
-      return "config file";
-    case Origin::kEnvironment:
-      return "environment";
-    case Origin::kCommandLine:
-      return "command line";
-  }
-  return "";
-}
 
 const OptionSpec* find_option(const OptionTable& table, const std::string& name) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const OptionSpec& spec) {
@@ -77,7 +68,7 @@ const OptionValue& Options::value(const std::string& name) const {
 std::string Options::where_from(const std::string& name) const {
   const Origin origin = value(name).origin;
   if (origin == Origin::kCommandLine || origin == Origin::kDefault) return "";
-  return " (from the " + origin_name(origin) +
+  return " (from the " + name_of(kOrigins, origin) +
          (origin == Origin::kEnvironment ? ": " + set_variable(table_, name) : "") + ")";
 }
 
@@ -114,6 +105,12 @@ std::string Options::choice(const std::string& name, const std::vector<std::stri
   add_fault("--" + name + ": '" + given + "' is not one of " + join(choices, ", ") +
             (suggestion ? "; did you mean " + *suggestion + "?" : "") + where_from(name));
   return choices.front();
+}
+
+void Options::add_fault(const std::string& text, const std::string& option) {
+  const bool is_known = std::any_of(faults_.begin(), faults_.end(),
+                                    [&](const Fault& fault) { return fault.text == text; });
+  if (!is_known) faults_.emplace_back(text, option);
 }
 
 void Options::require(const std::string& name) {
@@ -198,29 +195,29 @@ std::string describe_options(const Options& options) {
     line.resize(name_width + 2, ' ');
     line += value.text.empty() ? "-" : value.text;
     if (line.size() < name_width + 2 + value_width) line.resize(name_width + 2 + value_width, ' ');
-    text += (text.empty() ? "" : "\n") + line + "  " + origin_name(value.origin);
+    text += (text.empty() ? "" : "\n") + line + "  " + name_of(kOrigins, value.origin);
   }
   return text;
 }
 
+std::string help_and_default(const OptionSpec& spec) {
+  if (spec.default_value.empty()) return spec.help;
+  const bool is_switch = spec.placeholder.empty();
+  const std::string of_switch = spec.default_value == "true" ? "on" : "off";
+  return spec.help + " [" + (is_switch ? of_switch : spec.default_value) + "]";
+}
+
 namespace {
 
-// The option, its help in a column, and its default in brackets.
+// The option, and its help in a column.
 std::string option_lines(const OptionSpec& spec) {
   constexpr std::size_t kColumn = 30;
   constexpr std::size_t kWidth = 98;
   std::string text;
   std::string line = "  --" + (spec.placeholder.empty() ? "[no-]" + spec.name
                                                         : spec.name + " " + spec.placeholder);
-  std::string help = spec.help;
-  if (!spec.default_value.empty()) {
-    const bool is_switch = spec.placeholder.empty();
-    const std::string shown =
-        is_switch ? (spec.default_value == "true" ? "on" : "off") : spec.default_value;
-    help += " [" + shown + "]";
-  }
   line.resize(std::max(line.size() + 2, kColumn), ' ');
-  for (const std::string& word : split(help, ' ')) {
+  for (const std::string& word : split(help_and_default(spec), ' ')) {
     if (line.size() + word.size() > kWidth) {
       text += trim("|" + line).substr(1) + "\n";
       line.assign(kColumn, ' ');

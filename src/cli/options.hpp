@@ -58,7 +58,6 @@ std::vector<std::string> names_of(const OptionSpec& spec);
 
 // Where a value came from, weakest first.
 enum class Origin { kDefault, kRecipe, kConfigFile, kEnvironment, kCommandLine };
-std::string origin_name(Origin origin);
 
 struct OptionValue {
   std::string text;
@@ -112,10 +111,9 @@ class Options {
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
   // Adds a fault if the option is not set, unless an earlier fault explains that.
   void require(const std::string& name);
-  // `option`: the one that has no value because of this fault, if any.
-  void add_fault(const std::string& text, const std::string& option = {}) {
-    faults_.emplace_back(text, option);
-  }
+  // Adds a fault, unless one has this text. `option`: the one that has no value because of it, if
+  // any.
+  void add_fault(const std::string& text, const std::string& option = {});
   const Faults& faults() const { return faults_; }
   // Throws UsageError with all faults, if there are any.
   void throw_faults(const std::string& command) const;
@@ -149,9 +147,6 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
 
 // "TANDEM_BATCH_SIZE" for "batch-size".
 std::string environment_variable(const std::string& option);
-// TANDEM_BATCH_SIZE and so on for every name and alias of the table, by option name. Two variables
-// of one option are a fault. An unknown TANDEM_ variable is not.
-std::map<std::string, std::string> read_environment(const OptionTable& table, Faults& faults);
 // Reads an INI file of "name = value" lines; errors are added to `faults`. The result is by option
 // name, also for a line with an alias.
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
@@ -166,6 +161,7 @@ Options resolve(const OptionTable& table, const CommandLine& command_line);
 std::vector<std::string> describe_unused(const Options& options);
 // "--name  value  origin" lines.
 std::string describe_options(const Options& options);
+std::string help_and_default(const OptionSpec& spec);  // the latter in brackets, if it has one
 // Help text: usage line, the options named by `first`, then all of them in groups, with defaults,
 // and an example; at most 100 columns.
 std::string help_text(const std::string& usage, const std::string& purpose,

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 constexpr double kMaxOversubscription = 1000;
+constexpr int kMaxPlannedRanks = 65536;  // counting the messages of more would take long
 
 // `text` without `unit` as a number; absent if it has another unit.
 std::optional<double> number_in(const std::string& text, const std::string& unit, double lowest,
@@ -27,8 +28,7 @@ void refuse_unplanned(Options& options, const train::TrainConfig& config, int ra
   if (config.all_reduce == comm::AllReduceAlgorithm::kLibrary) {
     options.add_fault(
         "--hosts and --all-reduce mpi exclude each other: the plan cannot count the messages of "
-        "the "
-        "MPI library; give --all-reduce flat or two-level");
+        "the MPI library; give --all-reduce flat or two-level");
   }
   if (config.powersgd_rank > 0) {
     options.add_fault(

@@ -10,9 +10,6 @@
 
 namespace tandem::app {
 
-// Counting the messages of more ranks would take long.
-constexpr int kMaxPlannedRanks = 65536;
-
 struct PlanTarget {
   comm::Placement placement;
   comm::Link link;  // of one host alone: not used

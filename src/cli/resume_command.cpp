@@ -1,6 +1,5 @@
 #include "resume_command.hpp"
 
-#include <cerrno>
 #include <vector>
 
 #include "tandem/comm/launchers.hpp"

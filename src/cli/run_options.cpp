@@ -32,25 +32,6 @@ double parse_time(const std::string& text) {
   return seconds;
 }
 
-// Only options that the user gave conflict; those of a recipe apply if there are evaluations.
-void refuse_without_evaluations(Options& options) {
-  if (options.text("eval-every") != "0") return;
-  const auto is_asked_for = [&options](const char* name) {
-    return options.value(name).origin > Origin::kRecipe;
-  };
-  const char* nothing = " and --eval-every 0 exclude each other: nothing would be evaluated";
-  if (options.flag("tta") && is_asked_for("tta")) options.add_fault(std::string("--tta") + nothing);
-  if (options.flag("save-best") && is_asked_for("save-best")) {
-    options.add_fault(std::string("--save-best") + nothing);
-  }
-  if (options.text("early-stop") != "0" && is_asked_for("early-stop")) {
-    options.add_fault(std::string("--early-stop") + nothing);
-  }
-  if (options.real("validation-split", 0, 1) > 0 && is_asked_for("validation-split")) {
-    options.add_fault(std::string("--validation-split") + nothing);
-  }
-}
-
 // A word without '.' and '/' cannot be the path of a checkpoint.
 void refuse_misspelled_mode(Options& options, const std::string& resume) {
   if (is_resume_mode(resume) || resume.find_first_of("./") != std::string::npos) return;
@@ -107,7 +88,6 @@ void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoin
   checkpoint_policy.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
   checkpoint_policy.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
   checkpoint_policy.save_best = options.flag("save-best");
-  refuse_without_evaluations(options);
   checkpoint_policy.drift_check_every =
       options.count("drift-check-every", 0, std::uint64_t{1} << 40);
   checkpoint_policy.skip_nonfinite = options.choice("on-nonfinite") == "skip";

@@ -1,5 +1,7 @@
 #include "train_options.hpp"
 
+#include <utility>
+
 #include "execution_options.hpp"
 #include "loader_options.hpp"
 #include "network_options.hpp"
@@ -11,12 +13,6 @@ namespace {
 
 constexpr std::uint64_t kMaxEvaluations = 1'000'000;
 
-bool is_global_batch_stronger(const Options& options) {
-  return options.is_set("global-batch-size") &&
-         (!options.is_set("batch-size") ||
-          options.value("global-batch-size").origin > options.value("batch-size").origin);
-}
-
 void read_batch(Options& options, train::TrainConfig& config) {
   const bool both = options.is_set("global-batch-size") && options.is_set("batch-size") &&
                     options.value("global-batch-size").origin == options.value("batch-size").origin;
@@ -25,7 +21,7 @@ void read_batch(Options& options, train::TrainConfig& config) {
         "--batch-size (images per rank) and --global-batch-size (images over all ranks) exclude "
         "each other; give one");
   }
-  if (is_global_batch_stronger(options)) {
+  if (unused_batch_option(options) == "batch-size") {
     config.global_batch_size = options.count("global-batch-size", 1, kMaxImagesPerBatch);
   } else {
     config.batch_size = options.count("batch-size", 1, kMaxImagesPerBatch);
@@ -50,6 +46,21 @@ void refuse_other_bits(Options& options) {
     if (other.value.empty() || options.text(spec.name) != other.value) continue;
     options.add_fault("--deterministic and --" + spec.name + " " + other.value +
                       " exclude each other: " + other.reason);
+  }
+}
+
+// Only options that the user gave conflict; those of a recipe apply if there are evaluations.
+void refuse_without_evaluations(Options& options, const TrainRequest& request) {
+  if (options.text("eval-every") != "0") return;
+  const std::pair<const char*, bool> needs[] = {
+      {"tta", request.reporting.views},
+      {"save-best", request.checkpoint_policy.save_best},
+      {"early-stop", request.config.early_stop > 0},
+      {"validation-split", request.config.validation_split > 0}};
+  for (const auto& [name, is_on] : needs) {
+    if (!is_on || options.value(name).origin <= Origin::kRecipe) continue;
+    options.add_fault("--" + std::string(name) +
+                      " and --eval-every 0 exclude each other: nothing would be evaluated");
   }
 }
 
@@ -101,18 +112,26 @@ TrainRequest read_train_options(Options& options) {
   read_reporting(options, request.reporting);
   request.reporting.plan_target = read_plan_target(options, config);
   read_checkpoint_policy(options, request.checkpoint_policy);
+  refuse_without_evaluations(options, request);
   options.throw_faults("train");
   return request;
+}
+
+std::string unused_batch_option(const Options& options) {
+  const bool is_global_stronger =
+      options.is_set("global-batch-size") &&
+      (!options.is_set("batch-size") ||
+       options.value("global-batch-size").origin > options.value("batch-size").origin);
+  return is_global_stronger ? "batch-size" : "global-batch-size";
 }
 
 std::map<std::string, std::string> options_of_ini(const Options& options) {
   std::map<std::string, std::string> kept;
   for (const OptionSpec& spec : options.table()) {
-    const bool superseded =
-        spec.name == (is_global_batch_stronger(options) ? "batch-size" : "global-batch-size");
+    const bool is_unused = spec.name == unused_batch_option(options);
     const std::string& value = options.value(spec.name).text;
     const bool is_left_out = spec.traits.config_file == ConfigFile::kLeftOut;
-    if (!value.empty() && !is_left_out && !superseded) kept[spec.name] = value;
+    if (!value.empty() && !is_left_out && !is_unused) kept[spec.name] = value;
   }
   return kept;
 }

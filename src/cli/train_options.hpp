@@ -56,6 +56,9 @@ void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoin
 // Reads every option; throws UsageError with all faults.
 TrainRequest read_train_options(Options& options);
 
+// The weaker one of --batch-size and --global-batch-size.
+std::string unused_batch_option(const Options& options);
+
 // The resolved options as an INI file for --config, without those that belong to this run only.
 // `heading`: a comment that states whether the file repeats the run.
 std::string to_ini(const Options& options, const std::string& heading =

@@ -21,14 +21,9 @@ StepRequest read_step_request(Options& options) {
   config.convolution = model::parse_convolution(options.choice("convolution"));
   config.channels_last = options.flag("channels-last");
   read_gradient_checkpointing(options, config);
-  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.threads = read_threads(options);
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
   read_gradient_form(options, config);
-  const bool keeps_errors = config.bfloat16_gradients || config.powersgd_rank > 0;
-  if (keeps_errors && config.precision == model::Precision::kFp16) {
-    options.add_fault("--grad-dtype " + options.text("grad-dtype") +
-                      " and --precision fp16 exclude each other, as for train");
-  }
   request.device = read_device_options(options);
   read_share_weights(options, request.device.request, config);
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
@@ -39,10 +34,7 @@ StepRequest read_step_request(Options& options) {
 
 int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) {
   StepRequest request;
-  comm::agree(job.world, [&] {
-    request = read_step_request(options);
-    request.threads = rank_threads(request.config.threads, job.topology.default_threads());
-  });
+  comm::agree(job.world, [&] { request = read_step_request(options); });
   return open_engine(job).bench_step(job, request);
 }
 

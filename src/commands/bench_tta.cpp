@@ -48,8 +48,8 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
     if (options.faults().empty() && !options.is_set("data")) {
       options.add_fault("--data is missing; give options of train after the word --", "data");
     }
-    // Before `train` advises to add --resume auto. Of a copy, because `train` adds the fault, too.
-    if (Options(options).flag("new-schedule")) throw UsageError(kWhole);
+    // Before `train` advises to add --resume auto.
+    if (options.flag("new-schedule")) throw UsageError(kWhole);
     train = read_train_options(options);
     if (train.reporting.resume != "none" || train.reporting.plan || train.reporting.print_config) {
       throw UsageError(kWhole);
@@ -153,11 +153,8 @@ int run_bench_tta(Job& job, Options& options, const Arguments& words) {
     const std::uint64_t seed = request.first_seed + i;
     const std::string run_id = run_id_of(request, i);
     Arguments arguments = words;
-    for (const std::string& word :
-         {std::string("--seed"), std::to_string(seed), std::string("--run-id"), run_id,
-          std::string("--quiet"), std::string("--no-json")}) {
-      arguments.push_back(word);
-    }
+    arguments.insert(arguments.end(),
+                     {"--seed", std::to_string(seed), "--run-id", run_id, "--quiet", "--no-json"});
     const int code = train_command().run_in_job(job, arguments);
     if (code != 0) return code;
     comm::agree_on_rank_0(job.world, [&] {

@@ -19,7 +19,7 @@ EvalRequest read_eval_options(Options& options) {
   request.channels_last = options.flag("channels-last");
   request.is_layout_given = options.value("channels-last").origin != Origin::kDefault;
   request.device = read_device_options(options);
-  request.threads = static_cast<int>(options.count("threads", 0, 1024));
+  request.threads = read_threads(options);
   request.batch_size = read_eval_batch_size(options);
   request.cache_bytes = read_cache_option(options);
   request.json = options.flag("json");

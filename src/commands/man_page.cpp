@@ -88,12 +88,7 @@ std::string option_text(const OptionSpec& spec) {
   const bool is_switch = spec.placeholder.empty();
   std::string tag = "\\fB\\-\\-" + roff(is_switch ? "[no-]" + spec.name : spec.name, true) + "\\fR";
   if (!is_switch) tag += " \\fI" + roff(spec.placeholder, true) + "\\fR";
-  std::string help = spec.help;
-  if (!spec.default_value.empty()) {
-    const std::string of_switch = spec.default_value == "true" ? "on" : "off";
-    help += " [" + (is_switch ? of_switch : spec.default_value) + "]";
-  }
-  return tagged(tag, help);
+  return tagged(tag, help_and_default(spec));
 }
 
 std::string command_text(const Command& command) {

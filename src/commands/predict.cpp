@@ -19,7 +19,7 @@ int run_predict(const Arguments& arguments) {
   request.json = options.flag("json");
   request.device = read_device_options(options).request;
   request.batch_size = options.count("batch-size", 1, kMaxBatch);
-  const int asked = static_cast<int>(options.count("threads", 0, 1024));
+  const int asked = read_threads(options);
   if (request.images.empty()) {
     options.add_fault("no IMAGE; give files, folders, or - for a list of files on standard input");
   }

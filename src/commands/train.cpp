@@ -1,4 +1,6 @@
 // tandem train: reads and checks the options. src/engine/run/train_run.cpp is the run itself.
+#include <utility>
+
 #include "commands.hpp"
 #include "session/engine.hpp"
 #include "session/terminal.hpp"
@@ -10,13 +12,18 @@
 namespace tandem::app {
 namespace {
 
-// The last --data counts, as for every option, so that scripts can append options. A user who names
-// two data sets may want both, so a warning follows.
-void warn_of_unused_data(Job& job, Arguments arguments, const std::string& used) {
-  for (const std::string& given : take_option(arguments, "data")) {
-    if (given == used) continue;
-    job.warn("--data " + shell_word(given) + " is not used, because --data " + shell_word(used) +
-             " stands after it; a run trains on one data set");
+// The last one counts, as for every option, so that scripts can append options. But a user who
+// names two files may want both.
+void warn_of_unused_files(Job& job, Arguments arguments, const Options& options) {
+  const std::pair<std::string, const char*> kinds[] = {
+      {"data", "data set"}, {"config", "file of options"}, {"recipe", "recipe"}};
+  for (const auto& [name, kind] : kinds) {
+    const std::string used = options.text(name);
+    for (const std::string& given : take_option(arguments, name)) {
+      if (given == used) continue;
+      job.warn("--" + name + " " + shell_word(given) + " is not used, because --" + name + " " +
+               shell_word(used) + " stands after it; a run has one " + kind);
+    }
   }
 }
 
@@ -31,11 +38,12 @@ int run_train(Job& job, const Arguments& arguments) {
   if (request.reporting.resume == "none") {
     for (const std::string& sentence : describe_unused(options)) job.warn(sentence);
   }
+  warn_of_unused_files(job, arguments, options);
   if (request.reporting.print_config) {
+    options.resolve(unused_batch_option(options), "");
     if (job.is_root()) print_line(describe_options(options));
     return 0;
   }
-  warn_of_unused_data(job, arguments, request.config.data);
   RunRequest run{request, std::move(options), arguments, began};
   return open_engine(job).train(job, run);
 }

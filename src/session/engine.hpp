@@ -52,7 +52,6 @@ struct PredictRequest {
 struct StepRequest {
   train::TrainConfig config;
   DeviceOptions device;
-  int threads = 0;
   std::uint64_t steps = 0;
   bool json = false;
 };

@@ -111,6 +111,12 @@ class Options(TandemTest):
         words = self.tandem("train", "--data", DATA, "--recipe", "cifar10-fast", "--eval-every", "0", "--print-config").stdout
         self.assertRegex(words, r"(?m)^tta +true ")
 
+    def test_of_two_batch_sizes_the_stronger_is_printed(self):
+        (self.folder / "recipe.conf").write_text("global-batch-size = 128\n")
+        for words, batch, global_batch in (([], "-", "128"), (["--batch-size", "16"], "16", "-")):
+            origins = self.origins("--data", DATA, "--recipe", "recipe.conf", *words)
+            self.assertEqual((origins["batch-size"][0], origins["global-batch-size"][0]), (batch, global_batch))
+
     def test_a_time_that_is_none_is_told_with_one_that_is(self):
         for text in ("1h", "00:00:00", "1:2:3:4", "1:60", ""):
             done = self.tandem("train", "--data", DATA, "--max-time", text, code=2)

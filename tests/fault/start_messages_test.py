@@ -109,8 +109,10 @@ class StartMessages(GoldenTest):
     def test_name_of_a_data_set(self):
         self.assert_refused(66, *TRAIN, "--data", "CIFAR-10")
 
-    def test_data_set_that_is_named_twice(self):
-        self.assert_refused(66, *TRAIN, "--data", "b.h5", "--data", "absent.h5")
+    def test_two_data_sets_and_two_files_of_options(self):
+        for name in ("a", "b"):
+            (self.folder / f"{name}.conf").write_text("epochs = 1\n")
+        self.assert_refused(66, *TRAIN, "--data", "b.h5", "--config", "a.conf", "--data", "absent.h5", "--config=b.conf")
 
     def test_options_without_effect(self):
         self.assert_refused(66, *TRAIN, "--data", "absent.h5", "--beta1", "0.9", "--stop-margin", "5")

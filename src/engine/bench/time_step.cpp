@@ -73,7 +73,7 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
 }  // namespace
 
 int time_step(Job& job, const StepRequest& request) {
-  at::set_num_threads(request.threads);
+  use_threads_of(job, request.config);
   train::TrainConfig config = request.config;
   config.optimizer.bfloat16_products = comm::is_true_everywhere(
       job.world, train::prefers_bfloat16_products(config.optimizer, config.precision));

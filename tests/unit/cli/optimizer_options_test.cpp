@@ -2,22 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/train_options.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::app {
 namespace {
 
-TrainRequest training_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--data", "x.h5"});
-  Options options = resolve(train_option_table(),
-                            parse_command_line("train", train_option_table(), arguments, false));
-  return read_train_options(options);
-}
+using testing::request_of;
 
 void expect_fault(const std::vector<std::string>& arguments, const std::string& fault) {
   try {
-    training_of(arguments);
+    request_of(arguments);
     ADD_FAILURE() << "no fault: " << fault;
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find(fault), std::string::npos) << error.what();
@@ -25,7 +20,7 @@ void expect_fault(const std::vector<std::string>& arguments, const std::string& 
 }
 
 TEST(OptimizerOptions, AreOffUnlessTheyAreGiven) {
-  const train::TrainConfig config = training_of({}).config;
+  const train::TrainConfig config = request_of({}).config;
   EXPECT_EQ(config.ema, 0);
   EXPECT_EQ(config.early_stop, 0U);
   EXPECT_FALSE(config.weighs_classes());
@@ -34,11 +29,10 @@ TEST(OptimizerOptions, AreOffUnlessTheyAreGiven) {
 }
 
 TEST(OptimizerOptions, AreRead) {
-  const train::TrainConfig config =
-      training_of({"--ema", "0.99", "--early-stop", "3", "--optimizer", "lars",
-                   "--trust-coefficient", "0.02", "--schedule", "polynomial", "--polynomial-power",
-                   "0.5"})
-          .config;
+  const train::TrainConfig config = request_of({"--ema", "0.99", "--early-stop", "3", "--optimizer",
+                                                "lars", "--trust-coefficient", "0.02", "--schedule",
+                                                "polynomial", "--polynomial-power", "0.5"})
+                                        .config;
   EXPECT_EQ(config.ema, 0.99);
   EXPECT_EQ(config.early_stop, 3U);
   EXPECT_EQ(config.optimizer.name, "lars");
@@ -48,8 +42,8 @@ TEST(OptimizerOptions, AreRead) {
 }
 
 TEST(OptimizerOptions, ClassWeightsAreBalancedOrAList) {
-  EXPECT_TRUE(training_of({"--class-weights", "balanced"}).config.has_balanced_classes);
-  EXPECT_EQ(training_of({"--class-weights", "1,2.5,1e-3"}).config.class_weights,
+  EXPECT_TRUE(request_of({"--class-weights", "balanced"}).config.has_balanced_classes);
+  EXPECT_EQ(request_of({"--class-weights", "1,2.5,1e-3"}).config.class_weights,
             (std::vector<double>{1, 2.5, 1e-3}));
   for (const char* list : {"1,,2", "1,zero", "1,0", "1,-1", "equal"}) {
     expect_fault({"--class-weights", list}, "--class-weights: '" + std::string(list) + "' is");

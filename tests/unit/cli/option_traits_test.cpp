@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "cli/train_options.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 
@@ -94,10 +94,7 @@ TEST(OptionTraits, DeterministicRefusesEachValueThatGivesOtherBits) {
     if (value.empty()) continue;
     EXPECT_FALSE(spec.other_bits.reason.empty()) << spec.name;
     EXPECT_NE(value, spec.default_value) << spec.name;
-    const CommandLine line =
-        parse_command_line("train", train_option_table(),
-                           {"--data", "x.h5", "--deterministic", "--" + spec.name, value}, false);
-    Options options = resolve(train_option_table(), line);
+    Options options = testing::options_of({"--deterministic", "--" + spec.name, value});
     EXPECT_THROW(read_train_options(options), UsageError) << spec.name;
   }
 }

@@ -6,8 +6,8 @@
 
 #include "cli/loader_options.hpp"
 #include "cli/option_hints.hpp"
-#include "cli/train_options.hpp"
 #include "support/temp_dir.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
@@ -15,30 +15,19 @@
 namespace tandem::app {
 namespace {
 
-using tandem::testing::TempDir;
+using testing::options_of;
+using testing::request_of;
+using testing::resolve_train;
+using testing::TempDir;
 
 std::string usage_error_of(const std::vector<std::string>& arguments) {
   try {
-    Options options = resolve(train_option_table(),
-                              parse_command_line("train", train_option_table(), arguments, false));
+    Options options = resolve_train(arguments);
     read_train_options(options);
   } catch (const UsageError& error) {
     return error.what();
   }
   return "";
-}
-
-TrainRequest request_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--data", "x.h5"});
-  Options options = resolve(train_option_table(),
-                            parse_command_line("train", train_option_table(), arguments, false));
-  return read_train_options(options);
-}
-
-Options resolve_train(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--data", "x.h5"});
-  return resolve(train_option_table(),
-                 parse_command_line("train", train_option_table(), arguments, false));
 }
 
 bool contains(const std::string& text, const std::string& part) {
@@ -88,6 +77,10 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
       {{"--per_device_train_batch_size", "8"}, "; here it is --batch-size"},
       {{"--resume_from_checkpoint", "x"}, "; here it is --resume"},
       {{"--disable_tqdm"}, "; here it is --no-progress"},
+      {{"--log-interval", "10"}, "; here it is --log-every"},
+      {{"--dry-run"}, "; here it is --max-steps 1"},
+      {{"--mixup-alpha", "0.2"}, ": --augment mixup=A"},
+      {{"--save-model"}, ": the model of a run"},
       {{"--trainer.max_epochs=5"}, "--trainer.max-epochs is not an option; here it is --epochs"},
       {{"--trainer.precision=16"}, "; here it is --precision"},
       {{"--dataset", "cifar10"}, ": tandem pack makes one file"},
@@ -263,6 +256,20 @@ TEST(TrainOptions, NamesAllFaultsAtOnce) {
   EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
 }
 
+TEST(TrainOptions, AFaultOfAnOptionThatIsReadTwiceIsNamedOnce) {
+  const Variable plan("TANDEM_PLAN", "maybe");
+  for (const Arguments& words :
+       {Arguments{"--eval-every", "0", "--validation-split", "abc"},
+        Arguments{"--eval-every", "0", "--early-stop", "few"}, Arguments{"--seed", "one"}}) {
+    Arguments all{"--data", "x.h5"};
+    all.insert(all.end(), words.begin(), words.end());
+    const std::string message = usage_error_of(all);
+    EXPECT_EQ(split(message, '\n').size(), 3U) << message;  // the third names --help
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--eval-every", "0", "--early-stop", "2"}),
+                       "--early-stop and --eval-every 0 exclude each other: nothing would be"));
+}
+
 TEST(TrainOptions, NamesAllFaultsOfAList) {
   const std::string message = usage_error_of(
       {"--model", "mlp", "--hidden", "0,5,-3,a", "--checkpoint-every", "5x,0,3days"});
@@ -330,10 +337,10 @@ TEST(TrainOptions, HiddenWidthsOfARecipeGoWithItsNetwork) {
   EXPECT_EQ(request_of({"--recipe", folder / "r.conf"}).config.hidden, model::HiddenWidths{100});
   EXPECT_TRUE(
       request_of({"--recipe", folder / "r.conf", "--model", "lenet"}).config.hidden.empty());
-  Options options = resolve_train({"--model", "mlp", "--hidden", "0100"});
+  Options options = options_of({"--model", "mlp", "--hidden", "0100"});
   read_train_options(options);
   EXPECT_TRUE(contains(to_ini(options), "\nhidden = 100\n"));
-  Options same = resolve_train({"--model", "mlp", "--hidden", "512,512"});
+  Options same = options_of({"--model", "mlp", "--hidden", "512,512"});
   read_train_options(same);
   EXPECT_FALSE(contains(to_ini(same), "hidden"));
 }
@@ -402,11 +409,8 @@ TEST(Resolve, CommandLineBeatsEnvironmentBeatsFileBeatsRecipeBeatsDefault) {
   write_file_atomically(folder / "c.ini", "lr = 2\nseed = 2\nepochs = 2\n");
   const Variable seed("TANDEM_SEED", "3");
   const Variable epochs("TANDEM_EPOCHS", "3");
-  const Options options = resolve(
-      train_option_table(),
-      parse_command_line(
-          "train", train_option_table(),
-          {"--recipe", folder / "r.conf", "--config", folder / "c.ini", "--epochs", "4"}, false));
+  const Options options =
+      resolve_train({"--recipe", folder / "r.conf", "--config", folder / "c.ini", "--epochs", "4"});
   const auto expect = [&](const char* name, const char* text, Origin origin) {
     EXPECT_EQ(options.text(name), text) << name;
     EXPECT_EQ(options.value(name).origin, origin) << name;
@@ -450,7 +454,7 @@ TEST(Repetition, OfAListThatDecidesTheResultJoinsIt) {
 }
 
 std::vector<std::string> unused_of(std::vector<std::string> arguments) {
-  return describe_unused(resolve_train(std::move(arguments)));
+  return describe_unused(options_of(std::move(arguments)));
 }
 
 TEST(MaxTime, TakesAsManySecondsAsHours) {
@@ -487,7 +491,7 @@ TEST(UnusedOptions, AreOfTheCommandLine) {
 
 TEST(UnusedOptions, OfPictureFilesAreThoseOfTheCommandLine) {
   const Variable lanes("TANDEM_READ_LANES", "3");
-  EXPECT_EQ(describe_unused_by_pixels(resolve_train({"--stage", "d", "--batch-size", "8"})),
+  EXPECT_EQ(describe_unused_by_pixels(options_of({"--stage", "d", "--batch-size", "8"})),
             std::vector<std::string>{"--stage has no effect on x.h5, which has pixels of one size; "
                                      "leave it out, or pack with --store encoded"});
 }
@@ -532,7 +536,7 @@ TEST(SyncBn, IsForNetworksWithBatchNormOnCpus) {
 
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
   for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
-    Options options = resolve_train({name, "two-level"});
+    Options options = options_of({name, "two-level"});
     EXPECT_EQ(options.value("all-reduce").origin, Origin::kCommandLine) << name;
     EXPECT_EQ(read_train_options(options).config.all_reduce, comm::AllReduceAlgorithm::kTwoLevel);
   }
@@ -541,16 +545,16 @@ TEST(Aliases, AreAcceptedOnTheCommandLine) {
 }
 
 TEST(Aliases, OfCometsExampleIsUnderstood) {
-  const Options options = resolve_train({"--replica_batch_size", "32"});
+  const Options options = options_of({"--replica_batch_size", "32"});
   EXPECT_EQ(options.text("batch-size"), "32");
   EXPECT_TRUE(contains(to_ini(options), "\nbatch-size = 32\n"));
 }
 
 TEST(Aliases, AreAcceptedInTheEnvironment) {
   const Variable old("TANDEM_SUM_ALGORITHM", "two-level");
-  EXPECT_EQ(resolve_train({}).text("all-reduce"), "two-level");
-  EXPECT_EQ(resolve_train({}).value("all-reduce").origin, Origin::kEnvironment);
-  EXPECT_EQ(resolve_train({"--all-reduce", "flat"}).text("all-reduce"), "flat");
+  EXPECT_EQ(options_of({}).text("all-reduce"), "two-level");
+  EXPECT_EQ(options_of({}).value("all-reduce").origin, Origin::kEnvironment);
+  EXPECT_EQ(options_of({"--all-reduce", "flat"}).text("all-reduce"), "flat");
 }
 
 TEST(Aliases, AFaultNamesTheVariableThatIsSet) {
@@ -564,7 +568,7 @@ TEST(Aliases, AreAcceptedInFilesAndRecipesAndNotWritten) {
   const TempDir folder;
   write_file_atomically(folder / "old.conf", "sum-algorithm = two-level\n");
   for (const char* option : {"--config", "--recipe"}) {
-    const Options options = resolve_train({option, folder / "old.conf"});
+    const Options options = options_of({option, folder / "old.conf"});
     EXPECT_EQ(options.text("all-reduce"), "two-level") << option;
     EXPECT_TRUE(contains(to_ini(options), "\nall-reduce = two-level\n"));
     EXPECT_FALSE(contains(to_ini(options), "sum-algorithm"));
@@ -613,18 +617,27 @@ TEST(ConfigFile, RefusesSections) {
   EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
 }
 
+TEST(ConfigFile, NamesTheFirstLineWithoutAnEqualSignAndReadsTheOthers) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "seed=2 # two\r\n\nepochs: 3\nmodel: mlp\n lr = fast");
+  const std::string message = usage_error_of({"--data", "x", "--config", folder / "c.ini"});
+  EXPECT_TRUE(contains(message, "c.ini: line 3 has no equal sign; lines of the form")) << message;
+  EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
+  EXPECT_EQ(split(message, '\n').size(), 3U) << message;  // the third names --help
+}
+
+TEST(ConfigFile, MayBeginWithAByteOrderMark) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "\xEF\xBB\xBFseed = 2\n");
+  EXPECT_EQ(options_of({"--data", "x", "--config", folder / "c.ini"}).text("seed"), "2");
+}
+
 TEST(ToIni, RepeatsTheRun) {
   const TempDir folder;
-  Options options = resolve(
-      train_option_table(),
-      parse_command_line("train", train_option_table(),
-                         {"--data", "x.h5", "--recipe", TANDEM_RECIPES "/cifar10-simple.conf",
-                          "--seed", "9", "--run-id", "one"},
-                         false));
+  Options options = options_of(
+      {"--recipe", TANDEM_RECIPES "/cifar10-simple.conf", "--seed", "9", "--run-id", "one"});
   write_file_atomically(folder / "config.ini", to_ini(options));
-  Options repeated =
-      resolve(train_option_table(), parse_command_line("train", train_option_table(),
-                                                       {"--config", folder / "config.ini"}, false));
+  Options repeated = resolve_train({"--config", folder / "config.ini"});
   EXPECT_EQ(to_ini(repeated), to_ini(options));
   EXPECT_EQ(repeated.text("seed"), "9");
   EXPECT_EQ(repeated.text("run-id"), "");

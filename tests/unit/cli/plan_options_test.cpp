@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/train_options.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::app {
@@ -28,12 +28,9 @@ TEST(ParseLink, RefusesOtherUnits) {
 }
 
 // The faults of a command line, or "".
-std::string faults_of(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+std::string faults_of(const Arguments& arguments) {
   try {
-    Options options = resolve(train_option_table(),
-                              parse_command_line("train", train_option_table(), arguments, false));
-    read_train_options(options);
+    testing::request_of(arguments);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -41,12 +38,9 @@ std::string faults_of(std::vector<std::string> arguments) {
 }
 
 TEST(PlanOptions, DescribeHosts) {
-  Options options = resolve(train_option_table(),
-                            parse_command_line("train", train_option_table(),
-                                               {"--data", "x.h5", "--plan", "--hosts", "4",
-                                                "--ranks-per-host", "8", "--link", "25gbit"},
-                                               false));
-  const auto target = read_train_options(options).reporting.plan_target;
+  const TrainRequest request =
+      testing::request_of({"--plan", "--hosts", "4", "--ranks-per-host", "8", "--link", "25gbit"});
+  const auto& target = request.reporting.plan_target;
   ASSERT_TRUE(target);
   EXPECT_EQ(target->placement.ranks(), 32);
   EXPECT_EQ(faults_of({"--plan", "--hosts", "1", "--ranks-per-host", "8"}), "")

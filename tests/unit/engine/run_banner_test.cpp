@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "support/train_options.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -12,8 +13,7 @@ namespace {
 TEST(GivenOptions, AreTheWordsAsTypedAndTheEnvironment) {
   ::setenv("TANDEM_LR", "0.1", 1);
   const Arguments words{"--data", "my data.h5", "--quiet", "--epochs=3"};
-  const Options options = resolve(train_option_table(),
-                                  parse_command_line("train", train_option_table(), words, false));
+  const Options options = testing::resolve_train(words);
   ::unsetenv("TANDEM_LR");
   EXPECT_EQ(
       given_options(options, words),

@@ -2,22 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/train_options.hpp"
+#include "support/train_options.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr char kRepeats[] = "tandem train --config of this file repeats the run";
 
-RunRequest request_of(std::vector<std::string> words) {
-  words.insert(words.begin(), {"--data", "x.h5"});
-  Options options = resolve(train_option_table(),
-                            parse_command_line("train", train_option_table(), words, false));
-  return {read_train_options(options), options, words, {}};
-}
-
-Json segment(std::uint64_t first_step, std::vector<std::string> words, std::uint64_t world = 2) {
-  return make_segment(request_of(std::move(words)), first_step, world, 100);
+Json segment(std::uint64_t first_step, const Arguments& words, std::uint64_t world = 2) {
+  Options options = testing::options_of(words);
+  const TrainRequest request = read_train_options(options);
+  return make_segment({request, options, words, {}}, first_step, world, 100);
 }
 
 std::string heading(const Json& segments) {
@@ -29,7 +24,7 @@ TEST(RunSegments, HoldTheOptionsOfTheirStart) {
   EXPECT_EQ(one.at("first_step"), 5);
   EXPECT_EQ(one.at("world_size"), 2);
   EXPECT_EQ(one.at("schedule_steps"), 100);
-  EXPECT_EQ(one.at("command_line"), "tandem train --data x.h5 --epochs 3 --run-id a --resume auto");
+  EXPECT_EQ(one.at("command_line"), "tandem train --epochs 3 --run-id a --resume auto");
   EXPECT_EQ(one.at("options").at("epochs"), "3");
   EXPECT_FALSE(one.at("options").contains("resume"));
 }
@@ -49,9 +44,9 @@ TEST(RunSegments, WhatChangedIsNamed) {
       "This file does not repeat the run, which had 3 starts. Between them changed: --epochs, "
       "--threads, the number of ranks.\nThe file holds the options of the last start; "
       "`segments` of manifest.json those of each.");
-  const RunRequest request = request_of({});
-  EXPECT_EQ(to_ini(request.options, text).rfind("# This file", 0), 0U);
-  EXPECT_NE(to_ini(request.options, text).find("ranks.\n# The file holds"), std::string::npos);
+  const std::string config = to_ini(testing::options_of(), text);
+  EXPECT_EQ(config.rfind("# This file", 0), 0U);
+  EXPECT_NE(config.find("ranks.\n# The file holds"), std::string::npos);
 }
 
 TEST(RunSegments, StartsBeforeTheOptionWereDirect) {

@@ -12,6 +12,7 @@
 #include "engine/run/start_report.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
@@ -22,12 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::FailingCalls;
-
-Options options_of(std::vector<std::string> arguments = {}) {
-  arguments.insert(arguments.begin(), {"--data", "x.h5"});
-  return resolve(train_option_table(),
-                 parse_command_line("train", train_option_table(), arguments, false));
-}
+using testing::options_of;
 
 class RunStartTest : public ::testing::Test {
  protected:
