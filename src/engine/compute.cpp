@@ -132,15 +132,19 @@ void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMome
   settings.resident_bytes = gpu_bytes / kShareForEvaluation;
 }
 
+data::Transform transform_of(const train::TrainConfig& config, const data::DatasetInfo& info) {
+  return {info.shape, config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar,
+          info.mean, info.std};
+}
+
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  const BatchDevice& to) {
   const data::AugmentKey augment{config.augment, config.seed, config.decoding};
-  const data::Layout layout =
-      config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
-  data::Transform transform(info.shape, layout, info.mean, info.std);
+  data::Transform transform = transform_of(config, info);
+  const data::Layout layout = transform.layout();
   if (to.device.is_cpu()) {
     return std::make_unique<train::LoadedBatches>(view, std::move(transform), augment,
                                                   std::move(sampler), config.loader_threads);

@@ -51,6 +51,9 @@ std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequ
 void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMoments& moments,
                      std::uint64_t gpu_bytes);
 
+// Normalizes the images of a set for training on it.
+data::Transform transform_of(const train::TrainConfig& config, const data::DatasetInfo& info);
+
 struct BatchDevice {
   torch::Device device;
   std::uint64_t gpu_bytes = 0;

@@ -368,7 +368,8 @@ class Resume(TandemTest):
         self.run_to(6, "a")
         path = self.checkpoint("a", 6)
         before = path.stat()
-        self.mpirun(2, *TRAIN, "--run-id", "a", "--resume", "auto", "--max-time", "1", "--stop-margin", "0.99", code=75)
+        done = self.mpirun(2, *TRAIN, "--run-id", "a", "--resume", "auto", "--max-time", "1", "--stop-margin", "0.99", code=75)
+        self.assertIn("warning: --max-time 1: the start took", done.stderr)
         self.assertEqual(self.steps_kept("a"), [6])
         self.assertEqual((path.stat().st_ino, path.stat().st_mtime_ns), (before.st_ino, before.st_mtime_ns))
 

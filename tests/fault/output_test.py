@@ -82,6 +82,10 @@ class Output(TandemTest):
         done = self.redirected(">&-", "train", *QUICK, "--run-id", "a", "--resume", "auto")
         self.assertEqual(len(re.findall(WARNING, done.stderr)), 1, done.stderr)
         self.redirected(">&-", "train", *QUICK, "--run-id", "a", "--resume", "auto", "--json", code=74)
+        self.mpirun(2, "train", *QUICK, "--run-id", "b", "--quiet")
+        done = self.mpirun_in_shell(2, 'exec "$@" > /dev/full', "train", *QUICK, "--run-id", "b", "--resume", "auto", "--json",
+                                    code=74)
+        self.assertRegex(done.stderr, "tandem: error: standard output: No space left on device", "all ranks end, none aborts")
 
     def test_a_training_whose_reader_ended_first_is_stopped_and_saved(self):
         """Ctrl-C on `tandem train | tee log` may end tee first."""

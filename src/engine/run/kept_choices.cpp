@@ -22,13 +22,6 @@ constexpr char kInLanes[] = "lanes";
 constexpr char kMuonProducts[] = "muon_products";
 constexpr char kBfloat16[] = "bf16";
 
-// Rank 0.
-bool has_entry(const RunStart& start, const char* key, const char* value) {
-  const auto& metadata = start.checkpoint->metadata;
-  const auto found = metadata.find(key);
-  return found != metadata.end() && found->second == value;
-}
-
 // Rank 0. The value of a numerical option at the run's last start; empty if it cannot be read.
 std::string last_value(const RunStart& start, const std::string& option) {
   if (!start.folder) return "";
@@ -49,8 +42,7 @@ bool has_other_batch_size(const Job& job, const RunStart& start, const Options& 
   const bool is_of_user =
       now.origin > Origin::kRecipe ||
       (now.origin == Origin::kRecipe && !is_shipped_recipe(options.text("recipe")));
-  const std::string ranks = std::to_string(job.topology.world);
-  if (!is_of_user || !has_entry(start, "world_size", ranks.c_str())) return false;
+  if (!is_of_user || start.entry("world_size") != std::to_string(job.topology.world)) return false;
   const std::string then = last_value(start, "batch-size");
   if (then.empty()) return !last_value(start, "global-batch-size").empty();
   return !mean_the_same(then, now.text);
@@ -102,7 +94,7 @@ void keep_global_batch(Job& job, const RunStart& start, RunRequest& run) {
 // given. Then require_same_run() refuses another value. A run of a version without lanes for sets
 // in several files continues to shuffle such a set as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
-  const bool has_lanes = !job.is_root() || has_entry(start, kOrderOfParts, kInLanes);
+  const bool has_lanes = !job.is_root() || start.entry(kOrderOfParts) == kInLanes;
   config.reading.are_parts_whole = !comm::is_true_everywhere(job.world, has_lanes);
   if (options.value("read-lanes").origin != Origin::kDefault) return;
   const bool has_option = !job.is_root() || saved_options(start).contains("read-lanes");
@@ -114,7 +106,7 @@ void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainC
 // A run of a version that multiplied in fp32 continues with it.
 void choose_muon_products(Job& job, const RunStart& start, train::TrainConfig& config) {
   const bool has_bfloat16 =
-      start.resumes ? !job.is_root() || has_entry(start, kMuonProducts, kBfloat16)
+      start.resumes ? !job.is_root() || start.entry(kMuonProducts) == kBfloat16
                     : train::prefers_bfloat16_products(config.optimizer, config.precision);
   config.optimizer.bfloat16_products = comm::is_true_everywhere(job.world, has_bfloat16);
 }
@@ -159,11 +151,18 @@ void keep_convolution(const RunStart& start, Options& options, train::TrainConfi
   options.resolve("convolution", model::name_of(start.convolution));
 }
 
-std::map<std::string, std::string> choices_to_save(const RunRequest& run,
-                                                   const data::DatasetInfo& info, bool has_lanes) {
-  std::map<std::string, std::string> metadata{{"options", options_to_save(run.options)}};
+std::map<std::string, std::string> metadata_to_save(const RunRequest& run, const RunInputs& inputs,
+                                                    const ComputeSetup& setup) {
+  std::map<std::string, std::string> metadata = inputs.description.to_metadata();
+  metadata.merge(setup.to_metadata());
+  metadata["options"] = options_to_save(run.options);
+  metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
+  metadata["bucket_mb"] = format_real(run.train.config.bucket_mb);
+  metadata["schedule_steps"] = std::to_string(inputs.schedule.steps);
   if (run.train.config.optimizer.bfloat16_products) metadata[kMuonProducts] = kBfloat16;
-  if (info.is_in_parts()) metadata[kOrderOfParts] = has_lanes ? kInLanes : "whole";
+  if (inputs.images.info().is_in_parts()) {
+    metadata[kOrderOfParts] = inputs.lanes != nullptr ? kInLanes : "whole";
+  }
   return metadata;
 }
 

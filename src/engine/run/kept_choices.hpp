@@ -5,10 +5,9 @@
 #include <map>
 #include <string>
 
-#include "run_start.hpp"
-#include "session/engine.hpp"
+#include "engine/compute_setup.hpp"
+#include "run_inputs.hpp"
 #include "session/job.hpp"
-#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::app {
 
@@ -29,10 +28,10 @@ std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, 
 // config file or recipe).
 void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
 
-// The metadata of a checkpoint that later starts keep or compare: the fixed options, Muon's
-// products if they are in bfloat16 and, for a set in several files, the order of its images. A run
-// whose checkpoint lacks that order shuffles such a set as a whole, at any --read-lanes.
-std::map<std::string, std::string> choices_to_save(const RunRequest& run,
-                                                   const data::DatasetInfo& info, bool has_lanes);
+// The metadata of a run's checkpoints (docs/formats.md). Later starts keep the choices in it, or
+// compare theirs. A run whose checkpoint lacks the order of a set in several files shuffles the set
+// as a whole, at any --read-lanes.
+std::map<std::string, std::string> metadata_to_save(const RunRequest& run, const RunInputs& inputs,
+                                                    const ComputeSetup& setup);
 
 }  // namespace tandem::app

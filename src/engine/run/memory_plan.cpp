@@ -53,9 +53,13 @@ DataMemory DataMemory::of(const train::TrainConfig& config, const data::DatasetI
   memory.images = images;
   memory.train_batches = kBatchesInMemory * std::min(of_batch, info.train_count) * image;
   if (config.eval_every == 0) return memory;
-  const std::uint64_t evaluated = std::min(config.eval_batch_size, info.test_count);
-  const std::uint64_t batches = quotient_up(quotient_up(info.test_count, evaluated), ranks);
-  memory.eval_batches = std::min(batches, kBatchesInMemory) * evaluated * image;
+  // An evaluation is of the test images or of those that are held out.
+  const auto held_out =
+      static_cast<std::uint64_t>(config.validation_split * static_cast<double>(info.train_count));
+  const std::uint64_t evaluated = std::max(info.test_count, held_out);
+  const std::uint64_t at_once = std::min(config.eval_batch_size, evaluated);
+  const std::uint64_t batches = quotient_up(quotient_up(evaluated, at_once), ranks);
+  memory.eval_batches = std::min(batches, kBatchesInMemory) * at_once * image;
   return memory;
 }
 

@@ -17,10 +17,6 @@ constexpr double kModelSpread = 0.15;
 // Bytes of Ethernet's longest packets, its jumbo frames. Loopback's packets have 65,536.
 constexpr std::uint32_t kLongestFrame = 9000;
 
-comm::AllReduceOptions sums_of(const train::TrainConfig& config) {
-  return {config.all_reduce, config.bfloat16_gradients};
-}
-
 // Rounds of an all-reduce of one number by recursive doubling.
 double doublings(int ranks) { return std::ceil(std::log2(ranks)); }
 
@@ -67,7 +63,7 @@ void require_target(Job& job, const PlannedRun& run, const train::ForecastContex
 TargetPlan plan_target(Job& job, const PlannedRun& run, const train::ForecastContext& context,
                        const train::StepWindows& windows, const train::Forecast& forecast) {
   const double bytes = 4.0 * static_cast<double>(context.step.arena.gradients().size());
-  const comm::AllReduceOptions sums = sums_of(run.config);
+  const comm::AllReduceOptions sums{run.config.all_reduce, run.config.bfloat16_gradients};
   TargetPlan plan;
   plan.target = *run.target;
   plan.image_count = run.image_count;

@@ -13,22 +13,18 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
                                           const data::DatasetInfo& info,
                                           const std::string& network_sha256,
                                           std::uint64_t global_batch) {
-  const auto& metadata = start.checkpoint->metadata;
-  const auto field = [&](const std::string& name) {
-    const auto found = metadata.find(name);
-    return found == metadata.end() ? "" : found->second;
-  };
   std::vector<std::string> differences;
   const auto compare = [&](const std::string& name, const std::string& then,
                            const std::string& now) {
     if (mean_the_same(then, now)) return;
     differences.push_back(name + ": the run has '" + then + "', now '" + now + "' is asked for");
   };
-  compare("data set digest", field("dataset_digest"), info.digest);
+  compare("data set digest", start.entry("dataset_digest"), info.digest);
   compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
   // A network file is compared by its content, not by its name.
-  const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
-  if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
+  const std::string network_then = start.entry("network_sha256");
+  const bool has_file = !network_then.empty() && !network_sha256.empty();
+  if (has_file) compare("SHA-256 of the network", network_then, network_sha256);
   const Json saved = saved_options(start);
   for (const OptionSpec& spec : fixed_options(options, info.is_encoded())) {
     if (spec.name == "model" && has_file) continue;

@@ -85,6 +85,14 @@ std::string Closing::text() const {
   return rows.empty() ? head : head + "\n" + format_table(rows);
 }
 
+std::string describe_late_start(const RunRequest& run, double startup_seconds) {
+  const double limit = run.train.checkpoint_policy.stop_after_seconds;
+  if (limit == 0 || startup_seconds < limit) return "";
+  return "--max-time " + run.options.text("max-time") + ": the start took " +
+         format_fixed(startup_seconds, 1) + " s and --stop-margin keeps " +
+         run.options.text("stop-margin") + " s, so no step was trained; fix: a longer --max-time";
+}
+
 std::string eval_command(const std::string& program, const std::string& data,
                          const std::string& folder) {
   return program + " eval --data " + shell_word(data) + " --checkpoint " + shell_word(folder);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "session/engine.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/run_folder.hpp"
@@ -28,6 +29,9 @@ struct Closing {
   // "3,910 steps, every image exactly once in each of 10 epochs"; the trainer has checked it.
   std::string accounting() const;
 };
+
+// A warning if the time of --max-time had passed before the first step; otherwise "".
+std::string describe_late_start(const RunRequest& run, double startup_seconds);
 
 // "mpirun -np 2 tandem eval --data a.h5 --checkpoint runs/first"; `program`: as program_words()
 // gives it.

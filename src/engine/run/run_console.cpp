@@ -9,9 +9,6 @@
 namespace tandem::app {
 namespace {
 
-constexpr int kOutput = 1;
-constexpr int kError = 2;
-
 // "gpu1" of "cuda:1 NVIDIA H100 0000:3B:00.0"
 std::string short_device(const std::string& device) {
   const std::string cuda = "cuda:";
@@ -32,11 +29,11 @@ RunConsole::RunConsole(Job& job, const TrainReporting& reporting) {
   } else if (terminal_) {
     progress_ = metrics::ProgressStyle::kLive;
   }
-  std::int64_t streams = 0;
-  if (terminal_ && terminal_->shows_standard_output()) streams += kOutput;
-  if (terminal_ && terminal_->shows_standard_error()) streams += kError;
-  job.world.broadcast(Span<std::int64_t>(&streams, 1));
-  share_terminal((streams & kOutput) != 0, (streams & kError) != 0);
+  const bool shows_output = terminal_ && terminal_->shows_standard_output();
+  const bool shows_errors = terminal_ && terminal_->shows_standard_error();
+  std::uint8_t streams[] = {shows_output, shows_errors};
+  job.world.broadcast(Span<std::uint8_t>(streams, 2));
+  share_terminal(streams[0] != 0, streams[1] != 0);
 }
 
 metrics::ConsoleSettings RunConsole::settings(const std::vector<std::string>& hosts,

@@ -19,10 +19,9 @@ namespace tandem::app {
 namespace {
 
 NetworkFile network_to_go_on_with(const RunStart& start, const std::string& model) {
-  const auto& metadata = start.checkpoint->metadata;
-  const auto digest = metadata.find("network_sha256");
-  if (digest == metadata.end()) return read_network_file(model);  // which is not the run's
-  NetworkFile copy = read_network_file(start.folder->network_path(), digest->second);
+  const std::string sha256 = start.entry("network_sha256");
+  if (sha256.empty()) return read_network_file(model);  // which is not the run's
+  NetworkFile copy = read_network_file(start.folder->network_path(), sha256);
   if (file_exists(model)) {
     copy.sha256 = read_network_file(model).sha256;
   } else if (const std::string before = text_of(saved_options(start), "model"); before != model) {
@@ -108,6 +107,23 @@ void require_trained_head(const model::Network& network) {
       "it; leave it trained, or give --optimizer sgd or adamw");
 }
 
+// Computes on rank 0 the weights that depend on training images.
+void init_network_from_data(Job& job, const train::ImageStore& images, model::Network& network) {
+  comm::agree_on_rank_0(job.world, [&] {
+    const data::ImagesView view = images.view(data::Split::kTrain);
+    const auto wanted = static_cast<std::size_t>(network.images_to_learn_from());
+    data::BatchRequest request;
+    request.images.resize(std::min(wanted, view.labels.size()));
+    if (request.images.empty()) return;
+    std::iota(request.images.begin(), request.images.end(), 0);
+    const data::DatasetInfo& info = images.info();
+    const data::Transform transform(info.shape, data::Layout::kPlanar, info.mean, info.std);
+    const data::Batch batch = data::make_batch(view, transform, {}, std::move(request));
+    network.init_from_data(
+        train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
+  });
+}
+
 }  // namespace
 
 NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model) {
@@ -123,14 +139,13 @@ NetworkFile read_network_together(Job& job, const RunStart& start, const std::st
 }
 
 InitialNetwork make_network_together(Job& job, const RunStart& start,
-                                     const train::TrainConfig& config,
-                                     const ModelDescription& description, const NetworkFile& file,
+                                     const train::TrainConfig& config, const RunInputs& inputs,
                                      torch::Device device) {
-  if (description.is_script()) job.warn(code_notice(file));
+  if (inputs.description.is_script()) job.warn(code_notice(inputs.network_file));
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
   comm::agree(job.world, [&] {
-    network = make_untrained(description, file, device);
+    network = make_untrained(inputs.description, inputs.network_file, device);
     model::freeze(*network, config.frozen);
     if (config.optimizer.name == "muon") require_trained_head(*network);
     std::vector<std::string> scaled;
@@ -143,30 +158,17 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
     job.warn(warning);
   }
   std::string taken;
-  if (!config.init_from.empty() && !start.resumes) {
+  if (!start.resumes && !config.init_from.empty()) {
     comm::agree_on_rank_0(job.world, [&] {
       taken = load_initial_weights(config.init_from, config, *network, [&] { job.touch(); });
     });
   }
+  model::choose_convolution(*network, config.convolution);
+  if (config.gradient_checkpointing) network->recompute_blocks();
+  if (!start.resumes && config.init_from.empty()) {
+    init_network_from_data(job, inputs.images, *network);
+  }
   return {network, taken};
-}
-
-void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
-                            const train::ImageStore& images, model::Network& network) {
-  if (start.resumes || !config.init_from.empty()) return;
-  comm::agree_on_rank_0(job.world, [&] {
-    const data::ImagesView view = images.view(data::Split::kTrain);
-    const auto wanted = static_cast<std::size_t>(network.images_to_learn_from());
-    data::BatchRequest request;
-    request.images.resize(std::min(wanted, view.labels.size()));
-    if (request.images.empty()) return;
-    std::iota(request.images.begin(), request.images.end(), 0);
-    const data::DatasetInfo& info = images.info();
-    const data::Transform transform(info.shape, data::Layout::kPlanar, info.mean, info.std);
-    const data::Batch batch = data::make_batch(view, transform, {}, std::move(request));
-    network.init_from_data(
-        train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
-  });
 }
 
 void restore_state(Job& job, const RunStart& start, model::Network& network,

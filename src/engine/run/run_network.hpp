@@ -4,11 +4,8 @@
 
 #include <string>
 
-#include "engine/model/model_file.hpp"
-#include "run_start.hpp"
+#include "run_inputs.hpp"
 #include "session/job.hpp"
-#include "tandem/train/config.hpp"
-#include "tandem/train/image_store.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
@@ -23,17 +20,11 @@ struct InitialNetwork {
   model::NetworkPtr network;
   std::string taken;  // on rank 0: a sentence on the tensors taken from --init-from; or empty
 };
-// Collective. The network, with frozen parameters; on rank 0 with the weights that --init-from
-// names, unless the run goes on with those of a checkpoint.
+// Collective. The network, with frozen parameters; on rank 0, unless the run resumes, with the
+// weights that --init-from names, or with those that depend on training images.
 InitialNetwork make_network_together(Job& job, const RunStart& start,
-                                     const train::TrainConfig& config,
-                                     const ModelDescription& description, const NetworkFile& file,
+                                     const train::TrainConfig& config, const RunInputs& inputs,
                                      torch::Device device);
-
-// Collective. Computes on rank 0 the weights that depend on training images, unless the run resumes
-// or has --init-from.
-void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
-                            const train::ImageStore& images, model::Network& network);
 
 // Collective. The checkpoint's weights, buffers and optimizer on every rank.
 void restore_state(Job& job, const RunStart& start, model::Network& network,

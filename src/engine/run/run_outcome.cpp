@@ -68,17 +68,17 @@ void leave_failure(const RunOutcome& outcome, int world, const std::exception& e
 // On a rank other than 0. Rank 0 cannot write the summary, because it waits for this rank. The
 // folder may not exist on this host, or belong to another job by now. `owner`: of the folder when
 // the training began.
-void leave_failure_of_rank(const RunPlace& place, const std::string& owner, const Job& job,
+void leave_failure_of_rank(const RunStart& start, const std::string& owner, const Job& job,
                            const train::TrainResult& result, double startup_seconds,
                            const std::exception& error) {
   const std::string reason = "rank " + std::to_string(job.topology.rank) + " (" +
                              job.topology.host + "): " + message_of(error);
-  const std::string path = place.path();
+  const std::string path = start.path();
   try {
     if (!file_exists(path + "/manifest.json") || file_exists(path + "/summary.json")) return;
     if (owner.empty() || metrics::RunLock::owner_of(path) != owner) return;
     const Json summary =
-        make_failure_summary(place.run_id, result, job.topology.world, startup_seconds, reason);
+        make_failure_summary(start.run_id, result, job.topology.world, startup_seconds, reason);
     write_file_atomically(path + "/summary.json", dump_any_bytes(summary, 2) + "\n");
   } catch (const std::exception& unwritten) {
     print_warning(message_of(unwritten));
@@ -101,12 +101,12 @@ void open_run(Job& job, const std::optional<metrics::RunFolder>& folder,
 
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job, const RunPlace& place,
-                               const std::function<double()>& start) {
+                               const metrics::Sinks& sinks, Job& job, const RunStart& start,
+                               const std::function<double()>& begin) {
   double startup_seconds = 0;
-  const std::string owner = folder ? "" : metrics::RunLock::owner_of(place.path());
+  const std::string owner = folder ? "" : metrics::RunLock::owner_of(start.path());
   try {
-    startup_seconds = start();
+    startup_seconds = begin();
     return trainer.run();
   } catch (const std::exception& error) {
     // MPI may still receive into arrays that are freed now.
@@ -121,7 +121,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
         print_warning(message_of(unwritten));
       }
     } else if (!is_known_to_all) {
-      leave_failure_of_rank(place, owner, job, trainer.result(), startup_seconds, error);
+      leave_failure_of_rank(start, owner, job, trainer.result(), startup_seconds, error);
     }
     throw;
   }

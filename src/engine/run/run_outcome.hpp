@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/model/model_file.hpp"
+#include "run_start.hpp"
 #include "session/job.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"
@@ -16,28 +17,20 @@
 
 namespace tandem::app {
 
-// Where the folder of the run is, on every rank.
-struct RunPlace {
-  const std::string& runs_dir;
-  const std::string& run_id;
-
-  std::string path() const { return runs_dir + "/" + run_id; }
-};
-
 // Collective. Calls `work` on rank 0; it opens `folder` and fills it. If `work` fails, every rank
 // throws the same error, and an opened folder gets a summary of the failure. `before`: the result
 // that a resumed run starts with.
 void open_run(Job& job, const std::optional<metrics::RunFolder>& folder,
               const train::TrainResult& before, const std::function<void()>& work);
 
-// Collective. Calls `start`, which makes what comes before the first step and returns the seconds
+// Collective. Calls `begin`, which makes what comes before the first step and returns the seconds
 // of the start-up, and trains. If either fails, makes the metrics durable and then writes a summary
 // of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's. A
 // rank that fails alone writes the summary itself.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job, const RunPlace& place,
-                               const std::function<double()>& start);
+                               const metrics::Sinks& sinks, Job& job, const RunStart& start,
+                               const std::function<double()>& begin);
 
 // How the training of a run ended.
 struct RunOutcome {

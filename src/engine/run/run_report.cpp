@@ -21,8 +21,13 @@ void leave_page(const metrics::RunFolder& folder, const Json& summary, bool has_
   }
 }
 
-void add_score(const train::Evaluation& evaluation, const std::string& of, Json& summary) {
-  summary[of + (evaluation.mean_average_precision ? "_map" : "_accuracy")] = evaluation.score();
+void add_evaluation(const std::optional<train::Evaluation>& evaluation, const std::string& of,
+                    Json& summary) {
+  if (!evaluation) return;
+  summary[of + "_loss"] = evaluation->loss;
+  summary[of + (evaluation->mean_average_precision ? "_map" : "_accuracy")] = evaluation->score();
+  if (evaluation->views_accuracy) summary[of + "_accuracy_tta"] = *evaluation->views_accuracy;
+  if (evaluation->top5_accuracy) summary[of + "_accuracy_top5"] = *evaluation->top5_accuracy;
 }
 
 }  // namespace
@@ -82,20 +87,8 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   // A run that ended before it measured these has null, not 0.
   if (result.images_per_second > 0) summary["images_per_second"] = result.images_per_second;
   if (result.train_loss) summary["train_loss"] = *result.train_loss;
-  if (result.last_evaluation) {
-    summary["test_loss"] = result.last_evaluation->loss;
-    add_score(*result.last_evaluation, "test", summary);
-    const auto& views = result.last_evaluation->views_accuracy;
-    if (views) summary["test_accuracy_tta"] = *views;
-    const auto& top5 = result.last_evaluation->top5_accuracy;
-    if (top5) summary["test_accuracy_top5"] = *top5;
-  }
-  if (result.last_validation) {
-    summary["validation_loss"] = result.last_validation->loss;
-    add_score(*result.last_validation, "validation", summary);
-    const auto& top5 = result.last_validation->top5_accuracy;
-    if (top5) summary["validation_accuracy_top5"] = *top5;
-  }
+  add_evaluation(result.last_evaluation, "test", summary);
+  add_evaluation(result.last_validation, "validation", summary);
   return summary;
 }
 

@@ -113,9 +113,10 @@ std::optional<std::string> find_similar_run(const RunStart& start) {
 
 // Rank 0: runs/ID/checkpoints/step-N.safetensors says which run goes on.
 void take_path(const std::string& path, const TrainReporting& reporting, RunStart& start) {
-  const fs::path file = fs::weakly_canonical(path);
-  if (!file_exists(path))
+  if (!file_exists(path)) {
     throw MissingInputError("--resume " + path + ": is not there; check the path");
+  }
+  const fs::path file = fs::canonical(path);
   const fs::path run = file.parent_path().parent_path();
   if (file.parent_path().filename() != "checkpoints") {
     throw UsageError(
@@ -137,18 +138,17 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
 std::uint64_t kept_number(const RunStart& start, const std::string& name) {
   constexpr std::int64_t kMax = std::int64_t{1} << 40;
   try {
-    return static_cast<std::uint64_t>(
-        parse_integer(start.checkpoint->metadata.at(name), 0, kMax, name));
+    return static_cast<std::uint64_t>(parse_integer(start.entry(name), 0, kMax, name));
   } catch (const std::exception&) {
     throw DataError(start.checkpoint_path + ": its metadata has no number '" + name + "'");
   }
 }
 
 model::ConvolutionChoice kept_convolution(const RunStart& start) {
-  const auto& metadata = start.checkpoint->metadata;
-  if (metadata.count("convolution") == 0) return model::ConvolutionChoice::kDirect;
+  const std::string choice = start.entry("convolution");
+  if (choice.empty()) return model::ConvolutionChoice::kDirect;
   try {
-    return model::parse_convolution(metadata.at("convolution"));
+    return model::parse_convolution(choice);
   } catch (const UsageError& error) {
     throw DataError(start.checkpoint_path + ": its metadata: " + error.what());
   }
@@ -188,14 +188,14 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   start.state = start.checkpoint->state;
   start.global_batch = kept_number(start, "global_batch");
   start.optimizer_steps = kept_number(start, "optimizer_steps");
-  const auto& metadata = start.checkpoint->metadata;
-  if (metadata.count("bucket_mb") > 0) {
-    start.bucket_mb = parse_real(metadata.at("bucket_mb"), 0, train::kMaxBucketMb,
+  if (const std::string bucket_mb = start.entry("bucket_mb"); !bucket_mb.empty()) {
+    start.bucket_mb = parse_real(bucket_mb, 0, train::kMaxBucketMb,
                                  start.checkpoint_path + ": its metadata's bucket_mb");
   }
   start.convolution = kept_convolution(start);
-  const bool has_schedule = metadata.count("schedule_steps") > 0;
-  if (has_schedule) start.schedule_steps = kept_number(start, "schedule_steps");
+  if (!start.entry("schedule_steps").empty()) {
+    start.schedule_steps = kept_number(start, "schedule_steps");
+  }
   return start;
 }
 
@@ -273,11 +273,10 @@ void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& co
                          std::uint64_t total_steps, bool views) {
   const bool is_at_its_end = start.resumes && start.state.step >= total_steps;
   if (!is_at_its_end || config.eval_every == 0) return;
-  std::uint8_t due = 0;
+  bool is_due = true;
   comm::agree_on_rank_0(
-      job.world, [&] { due = start.state.evaluation_due || lacks_results(start, views) ? 1 : 0; });
-  job.world.broadcast(Span<std::uint8_t>(&due, 1));
-  start.state.evaluation_due = due != 0;
+      job.world, [&] { is_due = start.state.evaluation_due || lacks_results(start, views); });
+  start.state.evaluation_due = comm::is_true_everywhere(job.world, is_due);
 }
 
 // Moves the checkpoints first. If the process is killed here, the run resumes from the newest one

@@ -21,6 +21,7 @@ namespace tandem::app {
 struct RunStart {
   // On every rank.
   std::string run_id;
+  std::string runs_dir;
   bool resumes = false;
   std::uint64_t global_batch = 0;     // of the checkpoint
   std::uint64_t optimizer_steps = 0;  // likewise
@@ -35,8 +36,10 @@ struct RunStart {
     return has_ended && state.step < total_steps ? state.step : total_steps;
   }
 
+  // The folder of the run.
+  std::string path() const { return runs_dir + "/" + run_id; }
+
   // On rank 0.
-  std::string runs_dir;
   metrics::LockSettings lock;
   Touch touch;                               // while files are read and copied
   std::optional<metrics::RunFolder> folder;  // an earlier run's, locked
@@ -47,6 +50,12 @@ struct RunStart {
   bool is_auto = false;                         // --resume auto
   std::optional<std::uint64_t> killed_after;    // the last step that a killed run logged
   std::optional<std::string> similar_run;       // if --resume auto found no folder
+
+  // On rank 0. An entry of the checkpoint's metadata; "" if it has none, as in earlier versions.
+  std::string entry(const std::string& name) const {
+    const auto found = checkpoint->metadata.find(name);
+    return found == checkpoint->metadata.end() ? "" : found->second;
+  }
 };
 
 // Collective. By the rules of --resume (docs/reference.md): finds and verifies the checkpoint to

@@ -22,9 +22,8 @@ std::string options_to_save(const Options& options) {
 }
 
 Json saved_options(const RunStart& start) {
-  const auto& metadata = start.checkpoint->metadata;
-  const auto found = metadata.find("options");
-  return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
+  const std::string saved = start.entry("options");
+  return saved.empty() ? Json() : parse_json_or_discard(saved);
 }
 
 std::string saved_value(const Json& saved, const OptionSpec& spec) {

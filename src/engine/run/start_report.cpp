@@ -25,8 +25,7 @@ std::string fold_after_first(const std::vector<std::string>& parts) {
 }  // namespace
 
 std::string describe_nothing_found(const RunStart& start) {
-  std::string text =
-      "nothing to resume in " + start.runs_dir + "/" + start.run_id + ": starting at step 0";
+  std::string text = "nothing to resume in " + start.path() + ": starting at step 0";
   if (start.killed_after) text += "; " + killed_text(start) + ", before its first checkpoint";
   if (start.similar_run) text += "; did you mean --run-id " + *start.similar_run + "?";
   return text;

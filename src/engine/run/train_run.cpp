@@ -107,16 +107,15 @@ bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
   const auto summary =
       summary_if_complete(job_, start, start.end(run_.train.config, inputs.arithmetic.total_steps));
   if (!summary) return false;
-  if (!job_.is_root()) return true;
-  if (reporting_.json) {
-    print_line_in_time(summary->dump());
-  } else if (!reporting_.quiet) {
+  comm::agree_on_rank_0(job_.world, [&] {
+    if (reporting_.json) return print_line_in_time(summary->dump());
+    if (reporting_.quiet) return;
     const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
     show_line(summary->dump(2) + "\n" +
               describe_complete(start.folder->path(), *summary, run_.train.config,
                                 inputs.arithmetic, inputs.schedule.steps) +
               (surplus.empty() ? "" : "\n" + surplus));
-  }
+  });
   return true;
 }
 
@@ -177,24 +176,14 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
 train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
                                                       const RunInputs& inputs,
                                                       TrainingSession& session) {
-  const train::CheckpointPolicy& policy = run_.train.checkpoint_policy;
-  train::BoundaryRules rules =
-      boundary_rules_of(policy, inputs.arithmetic, session.plan, session.arena.device());
-  rules.start = run_.began;  // --max-time counts from the start of the command
-  std::map<std::string, std::string> metadata = inputs.description.to_metadata();
-  metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
-  metadata.merge(session.setup.to_metadata());
-  metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
-  metadata["schedule_steps"] = std::to_string(inputs.schedule.steps);
-  metadata.merge(choices_to_save(run_, inputs.images.info(), inputs.lanes != nullptr));
   std::function<std::vector<model::NamedTensor>()> more_state;
   if (const train::PowerSgdAllReduce* const sums = session.transport.power_sgd()) {
     more_state = [this, sums] { return sums->gather_state(job_.world); };
   }
   return {{job_.world, *session.network, session.arena, *session.optimizer, more_state},
-          policy,
-          rules,
-          std::move(metadata),
+          run_.train.checkpoint_policy,
+          boundary_rules_of(run_, inputs.arithmetic, session.plan, session.arena.device()),
+          metadata_to_save(run_, inputs, session.setup),
           {folder_ ? &*folder_ : nullptr, &inputs.images, inputs.description.fit, sinks_, touch_},
           {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
 }
@@ -237,17 +226,19 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
                                 print_warning);
   train::Trainer trainer(
       {job_.world, step, session.schedule, evaluator, sinks_, &checkpoints, &progress, &system},
-      trainer_settings_of(run_.train, inputs, session.plan, session.step_settings), start.state);
+      trainer_settings_of(config, inputs, session.plan, session.step_settings), start.state);
   double startup_seconds = 0;
-  const train::TrainResult result =
-      run_trainer(trainer, folder_, sinks_, job_, {start.runs_dir, start.run_id}, [&] {
-        session.warm_up(job_, run_.train, inputs, touch_);
-        startup_seconds = seconds_since(run_.began);
-        return startup_seconds;
-      });
+  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, start, [&] {
+    session.warm_up(job_, config, inputs, touch_);
+    startup_seconds = seconds_since(run_.began);
+    return startup_seconds;
+  });
   if (profiler && !profiler->finish()) {
     job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
   }
+  const bool made_no_step = result.stopped && result.steps == start.state.step;
+  const std::string late_start = describe_late_start(run_, startup_seconds);
+  if (made_no_step && !late_start.empty()) job_.warn(late_start);
   heartbeats_.report(result.steps, comm::Phase::kCheckpoint);
   return {folder_, result, startup_seconds, checkpoints.finish()};
 }

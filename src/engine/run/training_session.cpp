@@ -18,26 +18,10 @@
 namespace tandem::app {
 namespace {
 
-// The networks have 8 to 45 MB of gradients. With small buckets NCCL exchanges most of them while
-// backward runs.
+// With gradients of 8 to 45 MB, NCCL exchanges most of them while backward runs.
 constexpr double kNcclBucketMb = 2;
 // The first one loads libraries and times kernels; after the third no memory is new.
 constexpr std::uint64_t kWarmUpSteps = 3;
-
-std::size_t bucket_bytes_of(const train::TrainConfig& config) {
-  return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
-}
-
-InitialNetwork make_initial_network(Job& job, const train::TrainConfig& config,
-                                    const RunStart& start, const RunInputs& inputs,
-                                    torch::Device device) {
-  InitialNetwork made =
-      make_network_together(job, start, config, inputs.description, inputs.network_file, device);
-  model::choose_convolution(*made.network, config.convolution);
-  if (config.gradient_checkpointing) made.network->recompute_blocks();
-  init_network_from_data(job, start, config, inputs.images, *made.network);
-  return made;
-}
 
 std::unique_ptr<comm::Watchdog::ConnectionCheck> check_connections(Job& job,
                                                                    comm::Collectives* device) {
@@ -74,10 +58,11 @@ data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,
   return plan;
 }
 
-data::Transform transform_of(const train::TrainConfig& config, const data::DatasetInfo& info) {
-  const data::Layout layout =
-      config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
-  return data::Transform(info.shape, layout, info.mean, info.std);
+train::StepSettings step_settings_of(const TrainRequest& request, const data::TrainingPlan& plan,
+                                     const comm::Topology& topology) {
+  auto settings = train::StepSettings::of(request.config, plan, topology.rank, topology.world);
+  settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
+  return settings;
 }
 
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
@@ -88,7 +73,8 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
     return std::make_unique<train::ShardReducer>(arena, network, job.world,
                                                  model::is_script_file(config.model));
   }
-  return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
+  return std::make_unique<train::Reducer>(arena, gradients,
+                                          train::bytes_of_bucket(config.bucket_mb));
 }
 
 std::unique_ptr<train::ClassWeights> make_class_weights(Job& job, const train::TrainConfig& config,
@@ -120,7 +106,7 @@ torch::Tensor make_positive_weights(Job& job, const train::TrainConfig& config,
 
 TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& start,
                                  const RunInputs& inputs, const RunDevice& device)
-    : initial(make_initial_network(job, run.train.config, start, inputs, device.device)),
+    : initial(make_network_together(job, start, run.train.config, inputs, device.device)),
       network(initial.network),
       arena(*network, run.train.config.channels_last, device.device),
       device_collectives(
@@ -132,8 +118,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
                inputs.arithmetic.steps_per_epoch, inputs.schedule.steps),
       transform(transform_of(run.train.config, inputs.images.info())),
       plan(plan_of(run.train, inputs, start)),
-      step_settings(
-          train::StepSettings::of(run.train.config, plan, job.topology.rank, job.topology.world)) {
+      step_settings(step_settings_of(run.train, plan, job.topology)) {
   const train::TrainConfig& config = run.train.config;
   if (config.sync_bn) norms = train::synchronize_norms(job.world, *network);
   share_weights(job, config, arena);
@@ -184,13 +169,15 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
     probe.channels_last = config.channels_last;
     return train::measure_bucket_mb(job.world, collectives, arena, *network, probe);
   };
+  const auto chosen = [&]() -> double {
+    if (transport.power_sgd() != nullptr) return 0;
+    if (start.bucket_mb) return *start.bucket_mb;
+    if (config.virtual_ranks > 0 || !can_overlap) return 0;
+    if (config.measure_bucket) return measured();
+    return collectives.has_async_progress() ? kNcclBucketMb : 0;
+  };
   if (config.measure_bucket || !run.options.is_set("bucket-mb")) {
-    config.bucket_mb = transport.power_sgd() != nullptr           ? 0
-                       : start.bucket_mb                          ? *start.bucket_mb
-                       : config.virtual_ranks > 0 || !can_overlap ? 0
-                       : config.measure_bucket                    ? measured()
-                       : collectives.has_async_progress()         ? kNcclBucketMb
-                                                                  : 0;
+    config.bucket_mb = chosen();
   }
   if (!can_overlap && config.bucket_mb > 0) {
     job.warn("this MPI has no MPI_THREAD_MULTIPLE, so gradients are exchanged after backward");
@@ -207,23 +194,21 @@ std::size_t TrainingSession::frozen_parameters() const {
   return count;
 }
 
-void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunInputs& inputs,
+void TrainingSession::warm_up(Job& job, const train::TrainConfig& config, const RunInputs& inputs,
                               const Touch& touch) {
   if (arena.device().is_cpu()) return;
-  train::StepSettings settings = step_settings;
-  settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
-  const auto unused_sums = make_step_backend_on(
-      arena, *optimizer, request.config, loss_scale_of(request.config, inputs.arithmetic, {}));
+  const auto unused_sums =
+      make_step_backend_on(arena, *optimizer, config, loss_scale_of(config, inputs.arithmetic, {}));
   for (const std::uint64_t step : train::steps_of_each_size(plan)) {
     auto sampler = std::make_unique<train::WarmUpSampler>(plan, step, job.topology.rank,
                                                           job.topology.world, kWarmUpSteps);
     const data::ImagesView all = inputs.images.view(data::Split::kTrain);
     const data::ImagesView view = all.part(0, std::min(sampler->image_count(), all.labels.size()));
-    const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
+    const auto few = make_batches(view, inputs.images.info(), config, std::move(sampler),
                                   {arena.device(), std::numeric_limits<std::uint64_t>::max()});
     train::warm_up({*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get(),
                     norms.get(), positive_weights},
-                   settings, *optimizer, kWarmUpSteps, touch);
+                   step_settings, *optimizer, kWarmUpSteps, touch);
   }
   transport.collectives().reset_error_feedback();
 }
@@ -247,8 +232,6 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   const train::TrainConfig& config = run.train.config;
   data::TrainingPlan steps = plan;
   steps.steps = inputs.arithmetic.total_steps;
-  train::StepSettings settings = step_settings;
-  settings.skip_nonfinite = run.train.checkpoint_policy.skip_nonfinite;
   const std::size_t floats = transport.power_sgd() != nullptr
                                  ? transport.power_sgd()->floats_per_step()
                                  : arena.gradients().size();
@@ -261,13 +244,15 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
     data_memory->cache = images.cache_bytes();
   }
   const bool has_no_model = config.virtual_ranks > 0 || transport.power_sgd() != nullptr;
-  print_plan(job,
-             {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
-              transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float)),
-              run.train.reporting.plan_target, data_memory, state_memory()},
-             {job.world, transport.collectives(), step(), settings,
-              has_no_model ? std::nullopt : std::make_optional(bucket_bytes_of(config)), touch},
-             run.train.reporting.json);
+  print_plan(
+      job,
+      {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
+       transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float)),
+       run.train.reporting.plan_target, data_memory, state_memory()},
+      {job.world, transport.collectives(), step(), step_settings,
+       has_no_model ? std::nullopt : std::make_optional(train::bytes_of_bucket(config.bucket_mb)),
+       touch},
+      run.train.reporting.json);
 }
 
 }  // namespace tandem::app

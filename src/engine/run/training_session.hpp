@@ -41,7 +41,8 @@ class TrainingSession {
   }
 
   // Collective. On GPUs, before the clock of the steps starts: train/warm_up.hpp.
-  void warm_up(Job& job, const TrainRequest& request, const RunInputs& inputs, const Touch& touch);
+  void warm_up(Job& job, const train::TrainConfig& config, const RunInputs& inputs,
+               const Touch& touch);
 
   // Collective. Prints what --plan asks for, on rank 0.
   void print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs, const Touch& touch);

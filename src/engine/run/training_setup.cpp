@@ -12,12 +12,13 @@ constexpr double kGpuAgreementSeconds = 0.05;
 
 }  // namespace
 
-train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint_policy,
+train::BoundaryRules boundary_rules_of(const RunRequest& run,
                                        const train::BatchArithmetic& arithmetic,
                                        const data::TrainingPlan& plan, torch::Device device) {
   train::BoundaryRules rules;
-  rules.every = checkpoint_policy.checkpoint_every;
-  rules.stop_after_seconds = checkpoint_policy.stop_after_seconds;
+  rules.every = run.train.checkpoint_policy.checkpoint_every;
+  rules.stop_after_seconds = run.train.checkpoint_policy.stop_after_seconds;
+  rules.start = run.began;
   rules.first_step = plan.first_step;
   rules.total_steps = arithmetic.total_steps;
   rules.steps_per_epoch = arithmetic.steps_per_epoch;
@@ -26,15 +27,13 @@ train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint
   return rules;
 }
 
-train::TrainerSettings trainer_settings_of(const TrainRequest& request, const RunInputs& inputs,
-                                           const data::TrainingPlan& plan,
+train::TrainerSettings trainer_settings_of(const train::TrainConfig& config,
+                                           const RunInputs& inputs, const data::TrainingPlan& plan,
                                            const train::StepSettings& step) {
-  const train::TrainConfig& config = request.config;
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.step = step;
   settings.early_steps = early_steps_of(config, inputs.arithmetic);
-  settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
   settings.early_stop = config.early_stop;

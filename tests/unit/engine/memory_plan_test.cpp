@@ -29,6 +29,8 @@ TEST(DataMemory, CountsFiveBatchesOfALoader) {
   EXPECT_EQ(DataMemory::of(config, small_set(), 4, 0).eval_batches, 4U * 20 * 248);
   config.eval_batch_size = 500;
   EXPECT_EQ(DataMemory::of(config, small_set(), 4, 0).eval_batches, 300U * 248);
+  config.validation_split = 0.5;
+  EXPECT_EQ(DataMemory::of(config, small_set(), 4, 0).eval_batches, 500U * 248);
   config.eval_every = 0;
   EXPECT_EQ(DataMemory::of(config, small_set(), 1, 0).eval_batches, 0U);
 }

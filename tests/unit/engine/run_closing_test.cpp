@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/temp_dir.hpp"
+#include "support/train_options.hpp"
 #include "tandem/core/file.hpp"
 
 namespace tandem::app {
@@ -85,6 +86,18 @@ TEST_F(RunClosing, OfAStoppedRunHasTheCommandThatGoesOn) {
             "  stopped at           epoch 3.70, step 1,448 of 3,910\n"
             "  validation accuracy  0.6000, the best of the run\n"
             "  go on                tandem train --resume auto");
+}
+
+TEST(DescribeLateStart, NamesTheOptionsThatLeftNoTime) {
+  const auto described = [](const Arguments& words, double seconds) {
+    const Options options = testing::options_of(words);
+    return describe_late_start({testing::request_of(words), options, words, {}}, seconds);
+  };
+  EXPECT_EQ(described({}, 1e6), "");
+  EXPECT_EQ(described({"--max-time", "1:00"}, 29.9), "");
+  EXPECT_EQ(described({"--max-time", "1:00"}, 30),
+            "--max-time 1:00: the start took 30.0 s and --stop-margin keeps 30 s, so no step was "
+            "trained; fix: a longer --max-time");
 }
 
 TEST_F(RunClosing, OfARunWithNothingLeftToDoSaysHowItGoesOn) {

@@ -284,7 +284,10 @@ TEST_F(RunStartTest, APathNamesRunAndCheckpoint) {
 TEST_F(RunStartTest, APathThatIsNoneOfTheRunIsRefused) {
   make_run();
   save(10);
-  expect_refusal(66, "is not there", checkpoint("step-00000099.safetensors"));
+  for (const std::string& name :
+       {std::string("step-00000099.safetensors"), std::string(300, 'a')}) {
+    expect_refusal(66, "is not there", checkpoint(name));
+  }
   fs::copy_file(checkpoint("step-00000010.safetensors"), folder_ / "step.safetensors");
   expect_refusal(2, "auto, none or a runs/ID/checkpoints", folder_ / "step.safetensors");
   reporting_.run_id = "b";
