@@ -124,7 +124,8 @@ def describe_data(path):
             names = file["classes"] if is_version_2 else attributes["classes"]
             classes = [name.decode() if isinstance(name, bytes) else str(name) for name in names]
             shape = attributes["shape"].tolist() if is_version_2 else list(file["train/images"].shape[1:])
-            return {"dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
+            targets = {"targets": "multi-label"} if "targets" in file["train"] else {}
+            return {**targets, "dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
                     "exif_orientation": "applied" if attributes.get("exif_orientation", 0) == 1 else "ignored",
                     "input_shape": json.dumps(shape),
                     "mean": json.dumps(attributes["mean"].tolist()), "std": json.dumps(attributes["std"].tolist())}

@@ -111,6 +111,11 @@ class InitFrom(TandemTest):
     def test_what_does_not_fit_is_refused(self):
         self.refuse("absent.safetensors", 66, "absent.safetensors")
         self.refuse("runs/first", 65, "--init-from .*holds weights of mlp, --model is lenet", "--model", "lenet")
+        tensors = self.weights_of("first")
+        shape, content = tensors["fc2.bias"]
+        tensors["fc2.bias"] = shape, b"\0\0\x80\x7f" + content[4:]
+        write_tensors(self.folder / "infinite.safetensors", tensors)
+        self.refuse("infinite.safetensors", 65, "--init-from infinite.safetensors: 'fc2.bias' has NaN or infinite values")
         (self.folder / "net.pth").touch()
         self.refuse("net.pth", 2, "python/to_safetensors.py net.pth --model mlp --output FILE.safetensors")
         content = bytearray((self.folder / "runs/first/model/model.safetensors").read_bytes())

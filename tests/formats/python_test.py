@@ -18,6 +18,7 @@ import h5py
 import safetensors.torch
 import torch
 
+from safetensors_file import metadata_of
 from tandem import DATA, IS_WHOLE, TandemTest, read_lines, whole
 
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
@@ -216,6 +217,11 @@ class Python(TandemTest):
         self.assertEqual((set(tensors), info["stem"]), (set(network), "imagenet"))
         done = self.mpirun(1, "train", *ONE_BATCH, "--data", DATA, "--model", "resnet18", "--init-from", "new.safetensors", code=65)
         self.assert_one_error(done, "with the stem imagenet, here it is cifar; give --stem imagenet")
+        cifar = tandem_models.make_network("resnet18", (3, 32, 32), 10).state_dict()
+        safetensors.torch.save_file({name: tensor for name, tensor in cifar.items() if "tracked" not in name}, self.folder / "cifar.safetensors")
+        done = self.mpirun(1, "train", "--global-batch-size", "2", "--max-steps", "1", "--eval-every", "0", "--data", DATA, "--model", "resnet18",
+                           "--init-from", "cifar.safetensors")
+        self.assertIn("weights of cifar.safetensors: all 102 tensors taken", done.stdout)
         vit = tandem_models.make_network("vit-tiny", (3, 32, 32), 10).state_dict()
         torch.save(vit, self.folder / "vit.pth")
         self.script("to_safetensors.py", "vit.pth", "--model", "vit-tiny", "--shape", "3x64x64", "--output", "vit.safetensors")
@@ -246,10 +252,12 @@ class Python(TandemTest):
             self.assertIn(part, self.script(*convert, *words, code=code))
 
     def test_weights_are_for_a_set_of_files_too(self):
-        self.tandem("pack", "--input", "synthetic", "--images", "20", "--size", "24", "--store", "encoded", "--output", "set.h5")
         torch.save(tandem_models.make_network("simple", (3, 24, 24), 10).state_dict(), self.folder / "net.pth")
-        self.script("to_safetensors.py", "net.pth", "--model", "simple", "--data", "set.h5", "--output", "net.safetensors")
-        self.assertEqual(self.evaluate(1, "net.safetensors", data="set.h5")["images"], 64)
+        for more, targets in (([], None), (["--multi-label"], "multi-label")):
+            self.tandem("pack", "--input", "synthetic", "--images", "20", "--size", "24", "--store", "encoded", *more, "--output", "set.h5")
+            self.script("to_safetensors.py", "net.pth", "--model", "simple", "--data", "set.h5", "--output", "net.safetensors")
+            self.assertEqual(metadata_of(self.folder / "net.safetensors").get("targets"), targets)
+            self.assertEqual(self.evaluate(1, "net.safetensors", data="set.h5")["images"], 64)
 
     def export(self, name, network, make=torch.jit.script):
         path = self.folder / name

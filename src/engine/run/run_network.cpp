@@ -66,6 +66,29 @@ std::string describe_taken(const std::string& path, std::size_t tensors,
          " anew, because the file has none for these classes";
 }
 
+// PyTorch before 0.4.1, from which published weights come, counted no batches.
+// Returns how many it adds.
+std::size_t add_missing_counts(const model::Network& network,
+                               std::vector<model::NamedTensor>& tensors) {
+  const std::size_t before = tensors.size();
+  for (const auto& buffer : network.named_buffers()) {
+    if (!ends_with(buffer.key(), ".num_batches_tracked")) continue;
+    const auto has_its_name = [&](const auto& each) { return each.name == buffer.key(); };
+    if (std::none_of(tensors.begin(), tensors.end(), has_its_name)) {
+      tensors.push_back({buffer.key(), torch::zeros_like(buffer.value())});
+    }
+  }
+  return tensors.size() - before;
+}
+
+void require_finite(const std::string& path, const std::vector<model::NamedTensor>& tensors) {
+  for (const model::NamedTensor& each : tensors) {
+    if (each.tensor.isfinite().all().item<bool>()) continue;
+    throw DataError("--init-from " + path + ": '" + each.name +
+                    "' has NaN or infinite values; give weights of an earlier checkpoint");
+  }
+}
+
 // Returns a sentence on what was loaded.
 std::string load_initial_weights(const std::string& path, const train::TrainConfig& config,
                                  model::Network& network, const Touch& touch) {
@@ -84,6 +107,9 @@ std::string load_initial_weights(const std::string& path, const train::TrainConf
   }
   if (model::has_stem(model)) require_same_stem(found, file, config.stem);
   drop_optimizer(file.tensors);
+  require_finite(found, file.tensors);
+  const std::size_t added =
+      model::is_script_file(model) ? 0 : add_missing_counts(network, file.tensors);
   // A TorchScript file does not tell which layer gives the logits.
   const std::vector<std::string> anew = model::is_script_file(model)
                                             ? std::vector<std::string>()
@@ -93,7 +119,7 @@ std::string load_initial_weights(const std::string& path, const train::TrainConf
   } catch (const DataError& error) {
     throw DataError("--init-from " + found + ": " + error.what());
   }
-  return describe_taken(found, file.tensors.size(), anew);
+  return describe_taken(found, file.tensors.size() - added, anew);
 }
 
 // Muon takes the last layer that is trained for the head, which has a rule of its own.
