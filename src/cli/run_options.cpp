@@ -12,7 +12,6 @@ constexpr double kSoonest = 0.01;  // seconds between two samples of the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
-  constexpr std::int64_t kMaxHours = 100'000;
   const std::vector<std::string> parts = split(text, ':');
   std::int64_t highest = kMaxHours;  // of the first number, in its unit
   for (std::size_t i = parts.size(); i < 3; ++i) highest *= 60;

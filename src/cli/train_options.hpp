@@ -16,6 +16,9 @@
 
 namespace tandem::app {
 
+// The longest --max-time, and the longest job that `emit` asks for.
+inline constexpr int kMaxHours = 100'000;
+
 OptionTable train_option_table();
 
 // The value of --resume with "auto" for "latest", its other name.

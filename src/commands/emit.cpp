@@ -53,22 +53,36 @@ std::string describe_program(const std::string& form) {
   return form == "zsh-completion" ? zsh_completion() : "";
 }
 
-// Those after the --, read as `train` will read them, so that a misspelt one is not found only in
-// the job. Adds a fault to `job` for each option that contradicts the job's.
+// Reads the options after the -- as `train` will, so that a misspelled one is reported before the
+// job starts. Adds a fault to `job` for each option that contradicts the job's.
 void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
   const OptionTable table = train_option_table();
   CommandLine line = parse_command_line("train", table, words, false);
-  line.values.emplace("data", "$TANDEM_DATA");  // unless it is given
+  line.values.emplace("data", "$TANDEM_DATA");  // unless it is given; likewise --max-time
+  const bool adds_max_time =
+      launch.max_time > 0 &&
+      line.values.emplace("max-time", std::to_string(launch.max_time)).second;
   Options options = resolve(table, line);
   read_stall_limits(options);
   const TrainRequest request = read_train_options(options);
   launch.train_options = words;
-  if (launch.gpus_per_node > 0 && options.text("device") == "cpu") {
-    job.add_fault(
-        "--gpus-per-node asks for GPUs, and --device cpu uses none; leave one of them out");
+  const train::TrainConfig& config = request.config;
+  const char* const without_gpus = options.text("device") == "cpu" ? "--device cpu"
+                                   : config.virtual_ranks > 0      ? "--virtual-ranks"
+                                   : config.share_weights          ? "--share-weights"
+                                                                   : nullptr;
+  if (launch.gpus_per_node > 0 && without_gpus != nullptr) {
+    job.add_fault("--gpus-per-node asks for GPUs, and " + std::string(without_gpus) +
+                  " uses none; leave one of them out");
+  }
+  try {
+    if (launch.ranks() > 0) train::require_even_shards(config, launch.ranks());
+  } catch (const UsageError& error) {
+    job.add_fault(error.what());
   }
   const double stops_after = request.checkpoint_policy.stop_after_seconds;
-  if (launch.seconds_limit > 0 && stops_after >= static_cast<double>(launch.seconds_limit)) {
+  if (!adds_max_time && launch.seconds_limit > 0 &&
+      stops_after >= static_cast<double>(launch.seconds_limit)) {
     job.add_fault("--max-time " + options.text("max-time") + " is beyond --time " +
                   launch.time_limit +
                   ", so the job ends before the run stops; make it shorter, or leave it out");
@@ -76,17 +90,15 @@ void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
 }
 
 void refuse_options_of_train(const Arguments& words) {
-  const auto has = [](const OptionTable& table, const std::string& word) {
-    const std::string option = with_dashes(word.substr(0, word.find('=')));
-    if (!begins_with(option, "--")) return false;
-    const std::string name = option.substr(2);
-    return find_option(table, name) != nullptr || negated_option(table, name) != nullptr;
-  };
   for (const std::string& word : words) {
-    if (has(emit_command().options, word) || !has(train_option_table(), word)) continue;
+    if (!begins_with(word, "--")) continue;
+    const std::string name = with_dashes(word.substr(0, word.find('='))).substr(2);
+    const bool is_own = has_option(launch_option_table(), name);
+    if (is_own || !has_option(train_option_table(), name)) continue;
+    const auto form = std::find_first_of(words.begin(), words.end(), kForms.begin(), kForms.end());
     throw UsageError(word.substr(0, word.find('=')) +
                      " is an option of `tandem train`; give it after a --: tandem emit " +
-                     words.front() + " … -- " + word + " …");
+                     (form == words.end() ? "FORM" : *form) + " … -- " + word + " …");
   }
 }
 

@@ -1,5 +1,5 @@
 // The text that starts a job: a command line for mpirun, or a job for a batch system.
-// src/commands/launch has one file for each. Throws only UsageError, from --resume.
+// src/commands/launch has one file for each.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct Launch {
   std::uint64_t mebibytes_per_node = 0;  // 0: the batch system's default
   std::string time_limit;                // as sbatch reads it; empty: the partition's
   std::uint64_t seconds_limit = 0;       // the same
+  std::uint64_t max_time = 0;            // for --max-time, in seconds; 0: the script gives none
   std::string partition;                 // or queue; these are empty if not given
   std::string account;
   std::string array;   // numbers of the tasks, which are seeds, such as "1-5"
@@ -33,7 +34,7 @@ struct Launch {
 
   // The value of --resume in train_options, "auto" by default and for "latest".
   std::string resume_mode() const;
-  // Ranks on all hosts that --nodes counts.
+  // Ranks of the job. Those of a host whose number is a fault count as none.
   std::uint64_t ranks() const;
 };
 

@@ -61,16 +61,24 @@ class Emit(TandemTest):
                 (["sbatch", "--time", "soon"], "--time: 'soon' is not like"),
                 (["sbatch", "--time", "01:00"], "--time: '01:00' is minutes and seconds to Slurm; write 01:00:00"),
                 (["sbatch", "--time", "0"], "--time: '0' leaves the job no time"),
+                (["sbatch", "--time", "4"], "--time: '4' leaves the job no time; give at least 5 minutes"),
+                (["sbatch", "--ranks-per-node", 3, "--", "--virtual-ranks", 4], "--virtual-ranks: 4 shards cannot be dealt evenly to 3 ranks"),
+                (["mpirun", "--hosts", "n1,n2,n3", "--", "--virtual-ranks", 4], "--virtual-ranks: 4 shards cannot be dealt evenly to 3 ranks"),
+                (["sbatch", "--gpus-per-node", 1, "--", "--share-weights"], "--gpus-per-node asks for GPUs, and --share-weights uses none"),
                 (["pbs", "--time", "0-00:00:00"], "--time: '0-00:00:00' leaves the job no time"),
                 (["sbatch", "--partition", ""], "--partition is empty; leave it out"),
                 (["sbatch", "--queue", ""], "--partition is empty; leave it out"),
                 (["mpirun", "--hosts", ""], "--hosts is empty; leave it out"),
                 (["sbatch", "--", "--help"], "--help is not an option after the word --"),
                 (["sbatch", "--time", "60", "--", "--max-time", "01:00:31"], "--max-time 01:00:31 is beyond --time 60"),
+                (["pbs", "--time", "10", "--", "--stop-margin", 600], "--max-time: leaves nothing after the --stop-margin of 600 seconds"),
                 (["sbatch", "--gpus-per-node", 1, "--", "--device", "cpu"], "--gpus-per-node asks for GPUs, and --device cpu uses none"),
                 (["sbatch", "--gpus", 2], "--gpus is not an option; did you mean --gpus-per-node"),
                 (["sbatch", "--epochs", 3], "--epochs is an option of `tandem train`; give it after a --: tandem emit sbatch … -- --epochs"),
+                (["--nodes", 2, "pbs", "--lr=1"], "--lr is an option of `tandem train`; .*: tandem emit pbs … -- --lr=1 …"),
+                (["--lr", 1], ": tandem emit FORM … -- --lr …"),
                 (["sbatch", "--no_progress"], "--no_progress is an option of `tandem train`"),
+                (["sbatch", "--no-augment"], "--no-augment is not an option"),
                 (["sbatch", "--", "--resume", "auto", "--resume", "a/checkpoints/step-5.safetensors"], "--resume a/checkpoints/step-5"),
                 (["sbatch", "--", "--resume", "none"], "--resume none: a requeued job"),
                 (["sbatch", "--gpus-per-node", 2, "--ranks-per-node", 3], "3 ranks would share 2 GPUs"),
@@ -78,6 +86,8 @@ class Emit(TandemTest):
                 (["sbatch", "--", "--lr", "x"], "--lr: 'x'")):
             with self.subTest(arguments=arguments):
                 self.assert_one_error(self.tandem("emit", *arguments, code=2), pattern)
+        # The script of a short job gives the whole time as --max-time.
+        self.assertIn("--max-time 300", self.tandem("emit", "pbs", "--time", "5", "--", "--stop-margin", 0).stdout)
         self.assert_one_error(self.tandem("emit", "mpirun", environment={"TANDEM_TIME": "10"}, code=2),
                               r"--time is for sbatch.* \(from the environment: TANDEM_TIME\)")
 

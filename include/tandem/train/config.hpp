@@ -95,6 +95,9 @@ struct TrainConfig {
   std::uint64_t micro_batches_per_step(std::uint64_t world) const;
 };
 
+// UsageError unless so many ranks, at least one, have equal numbers of --virtual-ranks' shards.
+void require_even_shards(const TrainConfig& config, std::uint64_t ranks);
+
 // The batch sizes and steps of a configuration for a data set and a number of ranks.
 struct BatchArithmetic {
   std::uint64_t global_batch = 0;

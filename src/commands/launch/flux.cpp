@@ -21,9 +21,7 @@ std::string flux_script(const Launch& launch) {
   const std::uint64_t gpus =
       launch.gpus_per_node == 0 ? 0 : launch.gpus_per_node / launch.ranks_per_node;
   script += directive("# flux: --gpus-per-slot=", gpus);
-  if (launch.seconds_limit > 0) {
-    script += "# flux: --time-limit=" + std::to_string(launch.seconds_limit) + "s\n";
-  }
+  script += directive("# flux: --time-limit=", launch.seconds_limit, "s");
   script +=
       "# flux: --output=" + (launch.output.empty() ? "tandem-{{id}}.out" : launch.output) + "\n";
   script += "number=$(flux job id --to=dec \"$(flux getattr jobid)\") || exit\n";
@@ -35,7 +33,7 @@ std::string flux_script(const Launch& launch) {
   }
   if (gpus > 0) words.push_back("--gpus-per-task=" + std::to_string(gpus));
   words.insert(words.end(), {"-o", std::string("pmi=") + launch.launcher.flux_pmi});
-  for (const std::string& word : job_words(launch, "", true)) words.push_back(word);
+  for (const std::string& word : job_words(launch, "")) words.push_back(word);
   words.push_back("\"$@\"");
   script += "\ncode=0\n" + join(words, " ") + " || code=$?\n";
   script += submit_again(launch, "flux --parent batch \"$TANDEM_JOB_SCRIPT\" \"$@\"");

@@ -15,7 +15,18 @@ constexpr auto kKeys = "/home/tandem/.ssh";
 // A JSON value is a YAML value, too.
 std::string yaml(const Json& value) { return value.dump(); }
 
-std::string container(const Launch& launch, const std::string& name, const Json& command) {
+// Kubernetes itself replaces $(NAME) in the words of a command, and reads $$ as $.
+std::string command_words(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    for (std::size_t at = 0; at + 1 < word.size(); ++at) {
+      if (word[at] == '$' && (word[at + 1] == '$' || word[at + 1] == '(')) word.insert(at++, "$");
+    }
+  }
+  return yaml(words);
+}
+
+std::string container(const Launch& launch, const std::string& name,
+                      const std::vector<std::string>& command) {
   return "          containers:\n"
          "          - name: " +
          name +
@@ -24,7 +35,7 @@ std::string container(const Launch& launch, const std::string& name, const Json&
          yaml(launch.image) +
          "\n"
          "            command: " +
-         yaml(command) +
+         command_words(command) +
          "\n"
          "            workingDir: " +
          kFolder + "\n";
@@ -93,7 +104,7 @@ std::string kubernetes_job(const Launch& launch) {
   std::vector<std::string> words = launch.launcher.words(line);
   Launch inside = launch;
   inside.image = "";  // the container is entered already
-  for (const std::string& word : job_words(inside, "", true)) words.push_back(word);
+  for (const std::string& word : job_words(inside, "")) words.push_back(word);
 
   const std::uint64_t restarts = launch.resume_mode() == "auto" ? launch.most_requeues : 0;
   std::string text =
@@ -109,11 +120,8 @@ std::string kubernetes_job(const Launch& launch) {
       "\n  mpiImplementation: " + mpi_implementation(launch) +
       "\n  runPolicy:\n    cleanPodPolicy: Running\n    backoffLimit: " + std::to_string(restarts) +
       "\n";
-  if (launch.seconds_limit > 0) {
-    // Of all starts together: Kubernetes does not begin anew when a pod does.
-    text += "    activeDeadlineSeconds: " + std::to_string(launch.seconds_limit * (restarts + 1)) +
-            "\n";
-  }
+  // Covers all starts, because Kubernetes counts on when a new pod starts.
+  text += directive("    activeDeadlineSeconds: ", launch.seconds_limit * (restarts + 1));
   text +=
       "  mpiReplicaSpecs:\n"
       "    Launcher:\n"

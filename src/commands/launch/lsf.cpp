@@ -9,13 +9,11 @@ namespace {
 
 constexpr auto kMinutesBeforeLimit = "2";
 
-std::string quoted(const std::string& text) { return "\"" + text + "\""; }
-
 // The name of an array lists its tasks; in "tandem[1-5]%2" at most two of the five run at a time.
 std::string job_name(const std::string& array) {
   if (array.empty()) return "tandem";
   const std::size_t tasks = std::min(array.find('%'), array.size());
-  return quoted("tandem[" + array.substr(0, tasks) + "]" + array.substr(tasks));
+  return "\"tandem[" + array.substr(0, tasks) + "]" + array.substr(tasks) + "\"";
 }
 
 std::string lsf_directives(const Launch& launch) {
@@ -28,18 +26,10 @@ std::string lsf_directives(const Launch& launch) {
   text += directive("#BSUB -P ", launch.account);
   text += directive("#BSUB -q ", launch.partition);
   text += directive("#BSUB -n ", launch.ranks());
-  text += "#BSUB -R " + quoted("span[ptile=" + std::to_string(launch.ranks_per_node) + "]") + "\n";
-  if (launch.cpus_per_rank > 0) {
-    text +=
-        "#BSUB -R " + quoted("affinity[core(" + std::to_string(launch.cpus_per_rank) + ")]") + "\n";
-  }
-  if (launch.mebibytes_per_node > 0) {
-    text += "#BSUB -R " +
-            quoted("rusage[mem=" + std::to_string(launch.mebibytes_per_node) + "MB/host]") + "\n";
-  }
-  if (launch.gpus_per_node > 0) {
-    text += "#BSUB -gpu " + quoted("num=" + std::to_string(launch.gpus_per_node)) + "\n";
-  }
+  text += directive("#BSUB -R \"span[ptile=", launch.ranks_per_node, "]\"");
+  text += directive("#BSUB -R \"affinity[core(", launch.cpus_per_rank, ")]\"");
+  text += directive("#BSUB -R \"rusage[mem=", launch.mebibytes_per_node, "MB/host]\"");
+  text += directive("#BSUB -gpu \"num=", launch.gpus_per_node, "\"");
   if (launch.seconds_limit > 0) {
     const std::uint64_t minutes = (launch.seconds_limit + 59) / 60;
     text += "#BSUB -W " + std::to_string(minutes) + "\n#BSUB -wa USR1 -wt " + kMinutesBeforeLimit +

@@ -25,9 +25,7 @@ std::string slurm_directives(const Launch& launch) {
   }
   text += directive("#SBATCH --cpus-per-task=", launch.cpus_per_rank);
   text += directive("#SBATCH --gpus-per-node=", launch.gpus_per_node);
-  if (launch.mebibytes_per_node > 0) {
-    text += "#SBATCH --mem=" + std::to_string(launch.mebibytes_per_node) + "M\n";
-  }
+  text += directive("#SBATCH --mem=", launch.mebibytes_per_node, "M");
   text += directive("#SBATCH --time=", launch.time_limit);
   text += directive("#SBATCH --output=", launch.output);
   text += std::string("#SBATCH --signal=USR1@") + kSecondsBeforeLimit + "\n";
@@ -75,7 +73,7 @@ std::vector<std::string> srun_words(const Launch& launch) {
     words.insert(words.end(), {"--distribution=arbitrary", "--ntasks=\"${#layout[@]}\"",
                                "--nodelist=\"$(IFS=, && echo \"${layout[*]}\")\""});
   }
-  for (const std::string& word : job_words(launch, "$SLURM_ARRAY_TASK_ID", false)) {
+  for (const std::string& word : job_words(launch, "$SLURM_ARRAY_TASK_ID")) {
     words.push_back(word);
   }
   words.push_back("\"$@\"");

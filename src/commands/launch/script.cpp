@@ -1,5 +1,6 @@
 #include "script.hpp"
 
+#include <cstdlib>
 #include <numeric>
 
 #include "cli/train_options.hpp"
@@ -7,11 +8,6 @@
 
 namespace tandem::app {
 namespace {
-
-// Seconds that --max-time leaves before the limit of the job, besides its --stop-margin. The ranks
-// start after the job. A short job has no room for it.
-constexpr std::uint64_t kSecondsOfStart = 90;
-constexpr std::uint64_t kShortJob = 600;
 
 // A container often forbids the system call by which MPI copies between ranks of a host.
 std::vector<std::string> program(const Launch& launch) {
@@ -41,17 +37,14 @@ std::vector<std::string> train_words(const Launch& launch) {
   return words;
 }
 
-std::vector<std::string> job_words(const Launch& launch, const std::string& task,
-                                   bool stops_by_clock) {
+std::vector<std::string> job_words(const Launch& launch, const std::string& task) {
   std::vector<std::string> words = train_words(launch);
   if (!gives(launch.train_options, "resume")) {
     words.insert(words.end(), {"--resume", "auto"});
   }
   if (!launch.array.empty()) words.insert(words.end(), {"--seed", "\"" + task + "\""});
-  const std::uint64_t limit = launch.seconds_limit;
-  if (stops_by_clock && limit > 0 && !gives(launch.train_options, "max-time")) {
-    const std::uint64_t most = limit > kShortJob ? limit - kSecondsOfStart : limit;
-    words.insert(words.end(), {"--max-time", std::to_string(most)});
+  if (launch.max_time > 0 && !gives(launch.train_options, "max-time")) {
+    words.insert(words.end(), {"--max-time", std::to_string(launch.max_time)});
   }
   return words;
 }
@@ -65,12 +58,12 @@ std::vector<std::string> words_on_hosts_of(const Launch& launch, const std::stri
   line.cpus_per_rank = launch.cpus_per_rank;
   line.leaves_host = launch.nodes > 1;
   std::vector<std::string> words = launch.launcher.words(line);
-  for (const std::string& word : job_words(launch, task, true)) words.push_back(word);
+  for (const std::string& word : job_words(launch, task)) words.push_back(word);
   return words;
 }
 
-std::string directive(const std::string& start, std::uint64_t value) {
-  return value == 0 ? "" : start + std::to_string(value) + "\n";
+std::string directive(const std::string& start, std::uint64_t value, const std::string& end) {
+  return value == 0 ? "" : start + std::to_string(value) + end + "\n";
 }
 
 std::string directive(const std::string& start, const std::string& value) {
@@ -142,6 +135,13 @@ std::string Launch::resume_mode() const {
 }
 
 std::uint64_t Launch::ranks() const {
+  std::uint64_t of_hosts = 0;
+  for (const std::string& host : hosts) {
+    const std::size_t colon = host.find(':');
+    of_hosts += colon == std::string::npos ? ranks_per_node
+                                           : std::strtoull(host.c_str() + colon + 1, nullptr, 10);
+  }
+  if (!hosts.empty()) return of_hosts;
   if (ranks_of_nodes.empty()) return nodes * ranks_per_node;
   return std::accumulate(ranks_of_nodes.begin(), ranks_of_nodes.end(), std::uint64_t{0});
 }

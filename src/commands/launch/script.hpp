@@ -14,18 +14,17 @@ bool gives(std::vector<std::string> words, const std::string& option);
 // "tandem train OPTIONS", quoted for a shell; in a container of Apptainer if there is an image. The
 // data set is $TANDEM_DATA if no option names it.
 std::vector<std::string> train_words(const Launch& launch);
-// The same for a script: it resumes, takes the task of an array as its seed, and stops before the
-// time limit if `stops_by_clock`.
-std::vector<std::string> job_words(const Launch& launch, const std::string& task,
-                                   bool stops_by_clock);
+// The same for a script: it resumes, takes the task of an array as its seed, and stops after
+// `max_time`.
+std::vector<std::string> job_words(const Launch& launch, const std::string& task);
 
 // Starts job_words() by the launcher of the MPI library, on the hosts that `host_file`, as a shell
 // reads it, lists.
 std::vector<std::string> words_on_hosts_of(const Launch& launch, const std::string& host_file,
                                            const std::string& task);
 
-// "#SBATCH --nodes=2": `start` + value; nothing for 0 and "".
-std::string directive(const std::string& start, std::uint64_t value);
+// "#SBATCH --mem=8M": `start` + value + `end`; nothing for 0 and "".
+std::string directive(const std::string& start, std::uint64_t value, const std::string& end = "");
 std::string directive(const std::string& start, const std::string& value);
 
 // The words of a batch system in the shell of a job.

@@ -1,15 +1,21 @@
-#include "time_limit.hpp"
-
+// The limit of a job's time.
 #include <regex>
 
+#include "cli/train_options.hpp"
+#include "launch_options.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
 
-// Batch systems count in minutes, and a run needs some time before its --stop-margin.
+// Batch systems count in minutes, and a run needs some time before its --stop-margin. Slurm and LSF
+// send their signal two minutes before the limit, Slurm up to a minute earlier.
 constexpr std::uint64_t kLeastSeconds = 60;
-constexpr std::uint64_t kMostSeconds = std::uint64_t{100'000} * 3600;  // as of --max-time
+constexpr std::uint64_t kLeastSecondsWithSignal = 300;
+// Seconds that --max-time leaves before the limit of the job, besides its --stop-margin. The ranks
+// start after the job. A short job has no room for it.
+constexpr std::uint64_t kSecondsOfStart = 90;
+constexpr std::uint64_t kShortJob = 600;
 
 // Notes a fault. sbatch accepts more forms. Two numbers mean minutes and seconds there, which no
 // user intends.
@@ -48,17 +54,26 @@ std::uint64_t seconds_of(const std::string& limit) {
 
 }  // namespace
 
-std::uint64_t read_time_limit(Options& options) {
+void read_time_limit(Options& options, const std::string& form, Launch& launch) {
   const std::string limit = options.text("time");
-  if (!check_time(options) || limit.empty()) return 0;
+  launch.time_limit = limit;
+  if (!check_time(options) || limit.empty()) return;
   const std::uint64_t seconds = seconds_of(limit);
-  if (seconds < kLeastSeconds) {
-    options.add_fault("--time: '" + limit +
-                      "' leaves the job no time; give more, or leave it out for the queue's limit");
-  } else if (seconds > kMostSeconds) {
-    options.add_fault("--time: '" + limit + "' is longer than 100,000 hours; give less");
+  const bool stops_by_signal = form == "sbatch" || form == "apptainer";
+  const bool has_signal = stops_by_signal || form == "lsf";
+  const std::uint64_t least = has_signal ? kLeastSecondsWithSignal : kLeastSeconds;
+  if (seconds < least) {
+    options.add_fault("--time: '" + limit + "' leaves the job no time; give at least " +
+                      format_quantity(least / 60, "minute") +
+                      ", or leave it out for the queue's limit");
+  } else if (seconds > std::uint64_t{kMaxHours} * 3600) {
+    options.add_fault("--time: '" + limit + "' is longer than " + format_count(kMaxHours) +
+                      " hours; give less");
+  } else {
+    launch.seconds_limit = seconds;
+    if (!stops_by_signal)
+      launch.max_time = seconds > kShortJob ? seconds - kSecondsOfStart : seconds;
   }
-  return seconds;
 }
 
 }  // namespace tandem::app

@@ -12,14 +12,17 @@ std::uint64_t TrainConfig::micro_batches_per_step(std::uint64_t world) const {
   return virtual_ranks > 0 ? virtual_ranks : world * accumulate;
 }
 
+void require_even_shards(const TrainConfig& config, std::uint64_t ranks) {
+  if (config.virtual_ranks % ranks == 0) return;
+  throw UsageError("--virtual-ranks: " + std::to_string(config.virtual_ranks) +
+                   " shards cannot be dealt evenly to " + std::to_string(ranks) +
+                   " ranks; start 1, 2, 4, … ranks, a number that divides them");
+}
+
 BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t image_count,
                                     int world) {
   const auto ranks = static_cast<std::uint64_t>(world);
-  if (config.virtual_ranks % ranks != 0) {
-    throw UsageError("--virtual-ranks: " + std::to_string(config.virtual_ranks) +
-                     " shards cannot be dealt evenly to " + std::to_string(world) +
-                     " ranks; start 1, 2, 4, … ranks, a number that divides them");
-  }
+  require_even_shards(config, ranks);
   BatchArithmetic result;
   result.global_batch = config.global_batch_size > 0
                             ? config.global_batch_size

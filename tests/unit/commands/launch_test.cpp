@@ -41,6 +41,14 @@ TEST(MpirunLine, QuotesWhatAShellWouldReadInAHost) {
       << mpirun_line(launch);
 }
 
+TEST(KubernetesJob, KeepsItsWordsFromKubernetes) {
+  Launch launch = with_data();
+  launch.image = "tandem";
+  launch.train_options = {"--data", "x$(TANDEM_RUN_ID)$$b.h5"};
+  const std::string job = kubernetes_job(launch);
+  EXPECT_NE(job.find("--data 'x$$(TANDEM_RUN_ID)$$$b.h5'"), std::string::npos) << job;
+}
+
 TEST(KubernetesNames, AreThoseThatKubernetesAccepts) {
   const auto faults_of = [](const std::string& image, const std::string& claim) {
     const OptionTable table = launch_option_table();
@@ -173,6 +181,7 @@ TEST(PbsScript, SelectsHosts) {
   launch.cpus_per_rank = 2;
   launch.mebibytes_per_node = 1000;
   launch.seconds_limit = 3600;
+  launch.max_time = 3510;
   launch.most_requeues = 3;
   launch.account = "physics";
   launch.partition = "long";
@@ -198,7 +207,7 @@ TEST(PbsScript, SelectsHosts) {
 
 TEST(JobScripts, KeepAnOptionInAnyOfItsSpellings) {
   Launch launch = with_data();
-  launch.seconds_limit = 3600;
+  launch.max_time = 3510;
   launch.train_options.insert(launch.train_options.end(), {"--max_time", "00:10:00"});
   const std::string script = pbs_script(launch);
   EXPECT_NE(script.find("--max_time 00:10:00 --resume auto &\n"), std::string::npos) << script;
@@ -238,6 +247,7 @@ TEST(FluxScript, GivesEachRankItsShare) {
   launch.gpus_per_node = 4;
   launch.cpus_per_rank = 8;
   launch.seconds_limit = 300;
+  launch.max_time = 300;
   launch.launcher = comm::mpich();
   const std::string script = flux_script(launch);
   EXPECT_NE(script.find("# flux: --nodes=2\n# flux: --nslots=8\n# flux: --cores-per-slot=8\n"
