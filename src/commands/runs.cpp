@@ -33,9 +33,9 @@ int run_runs(const Arguments& arguments) {
   }
   options.throw_faults("runs");
 
-  const bool is_named = !options.positional().empty();
-  report::RunList runs =
-      report::list_runs(is_named ? options.positional().front() : options.text("runs-dir"));
+  const std::string folder =
+      options.positional().empty() ? options.text("runs-dir") : options.positional().front();
+  report::RunList runs = report::list_runs(folder);
   for (const std::string& fault : runs.faults) print_warning(fault);
   report::sort_runs(runs.rows, column, is_descending);
   if (csv) {
@@ -45,6 +45,7 @@ int run_runs(const Arguments& arguments) {
     for (const Json& row : runs.rows) print_line(dump_as_ascii(row));
   } else {
     print_line(format_table(report::to_short_cells(runs.rows, kWidth)));
+    if (runs.rows.empty()) print_note(folder + ": holds no run");
     explain_unfinished(runs.rows);
   }
   return 0;

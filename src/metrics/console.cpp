@@ -144,8 +144,8 @@ void ConsoleSink::print_epoch(const EvaluationRecord* evaluation, bool is_best) 
   show_line(epoch_line(
       {*epoch_, settings_.total_epochs, settings_.images_per_epoch, evaluation, is_best}));
   const auto straggler = find_straggler(epoch_->ranks);
-  const int before = std::exchange(
-      slow_in_epoch_, straggler && straggler->is_worth_telling() ? straggler->rank : -1);
+  const int before =
+      std::exchange(slow_in_epoch_, straggler && straggler->is_notable() ? straggler->rank : -1);
   const bool stays_slow =
       slow_in_epoch_ >= 0 &&
       (slow_in_epoch_ == before || epoch_->train_seconds >= StragglerWatch::kSeconds);

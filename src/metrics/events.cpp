@@ -27,9 +27,7 @@ constexpr std::uint32_t kTag = 1, kSimpleValue = 2, kImage = 4, kHistogram = 5, 
 
 // SummaryMetadata, which says which plugin shows a value.
 ProtoMessage metadata_of(std::string_view plugin, std::string_view content) {
-  ProtoMessage data;
-  data.bytes(1, plugin).bytes(2, content);
-  return ProtoMessage().message(1, data);
+  return ProtoMessage().message(1, ProtoMessage().bytes(1, plugin).bytes(2, content));
 }
 
 // google.protobuf.Value
@@ -60,33 +58,31 @@ constexpr std::uint32_t kFixed32 = 5;
 }  // namespace
 
 std::string version_event(double time) {
-  ProtoMessage event;
-  event.real(event_field::kWallTime, time).bytes(event_field::kFileVersion, "brain.Event:2");
-  return event.encoded();
+  return ProtoMessage()
+      .real(event_field::kWallTime, time)
+      .bytes(event_field::kFileVersion, "brain.Event:2")
+      .encoded();
 }
 
 std::string start_event(double time, std::uint64_t step) {
   constexpr std::uint64_t kStart = 1;
-  ProtoMessage log;
-  log.integer(1, kStart);
-  ProtoMessage event;
-  event.real(event_field::kWallTime, time).integer(event_field::kStep, step);
-  return event.message(event_field::kSessionLog, log).encoded();
+  return ProtoMessage()
+      .real(event_field::kWallTime, time)
+      .integer(event_field::kStep, step)
+      .message(event_field::kSessionLog, ProtoMessage().integer(1, kStart))
+      .encoded();
 }
 
 void Summary::scalar(const std::string& tag, double value) {
-  ProtoMessage message;
-  message.bytes(value_field::kTag, tag);
-  message.single(value_field::kSimpleValue, static_cast<float>(value));
-  message_.message(summary_field::kValue, message);
+  message_.message(summary_field::kValue,
+                   ProtoMessage()
+                       .bytes(value_field::kTag, tag)
+                       .single(value_field::kSimpleValue, static_cast<float>(value)));
 }
 
 void Summary::text(const std::string& tag, const std::string& markdown) {
   constexpr std::uint64_t kStringType = 7;  // DT_STRING
-  ProtoMessage dimension;
-  dimension.integer(1, 1);
-  ProtoMessage shape;
-  shape.message(2, dimension);
+  const ProtoMessage shape = ProtoMessage().message(2, ProtoMessage().integer(1, 1));
   ProtoMessage tensor;
   tensor.integer(1, kStringType).message(2, shape).bytes(8, as_utf8(markdown));
   ProtoMessage message;
@@ -132,16 +128,12 @@ void Summary::hparams(const HyperParameters& parameters, const std::vector<std::
   ProtoMessage experiment;
   ProtoMessage session;
   for (const auto& [name, value] : parameters) {
-    ProtoMessage info;
-    experiment.message(4, info.bytes(1, name).integer(4, type_of(value)));
-    ProtoMessage entry;  // of map<string, Value>
-    session.message(1, entry.bytes(1, name).message(2, value_of(value)));
+    experiment.message(4, ProtoMessage().bytes(1, name).integer(4, type_of(value)));
+    // An entry of map<string, Value>.
+    session.message(1, ProtoMessage().bytes(1, name).message(2, value_of(value)));
   }
   for (const std::string& tag : metrics) {
-    ProtoMessage name;
-    name.bytes(2, tag);
-    ProtoMessage info;
-    experiment.message(5, info.message(1, name));
+    experiment.message(5, ProtoMessage().message(1, ProtoMessage().bytes(2, tag)));
   }
   experiment.real(3, time);
   session.bytes(4, run_id).real(5, time);
@@ -151,15 +143,16 @@ void Summary::hparams(const HyperParameters& parameters, const std::vector<std::
 
 void Summary::hparams_end(double time) {
   constexpr std::uint64_t kSuccess = 1;
-  ProtoMessage session;
-  session.integer(1, kSuccess).real(2, time);
-  hparams_value("_hparams_/session_end_info", ProtoMessage().message(4, session));
+  hparams_value("_hparams_/session_end_info",
+                ProtoMessage().message(4, ProtoMessage().integer(1, kSuccess).real(2, time)));
 }
 
 std::string Summary::event(double time, std::uint64_t step) const {
-  ProtoMessage event;
-  event.real(event_field::kWallTime, time).integer(event_field::kStep, step);
-  return event.message(event_field::kSummary, message_).encoded();
+  return ProtoMessage()
+      .real(event_field::kWallTime, time)
+      .integer(event_field::kStep, step)
+      .message(event_field::kSummary, message_)
+      .encoded();
 }
 
 Histogram histogram_of(Span<const float> values) {

@@ -1,8 +1,9 @@
 #include "tandem/metrics/host_counters.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -12,19 +13,10 @@
 namespace tandem::metrics {
 namespace {
 
-std::vector<std::uint64_t> numbers_of(std::string_view line) {
-  std::vector<std::uint64_t> numbers;
-  for (const std::string& word : split(line, ' ')) {
-    std::uint64_t number = 0;
-    const char* end = word.data() + word.size();
-    if (word.empty()) continue;
-    if (const auto [stopped, error] = std::from_chars(word.data(), end, number);
-        error != std::errc() || stopped != end) {
-      break;
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
+// The leading numbers of a line.
+std::vector<std::uint64_t> numbers_of(const std::string& line) {
+  std::istringstream words(line);
+  return {std::istream_iterator<std::uint64_t>(words), {}};
 }
 
 // proc(5): "cpu" and the ticks of all CPUs as user, nice, system, idle, iowait, irq, softirq,
@@ -41,7 +33,7 @@ void read_cpus(const std::string& stat, HostCounters& counters) {
       ++cpus;
       continue;
     }
-    const std::vector<std::uint64_t> ticks = numbers_of(std::string_view(line).substr(3));
+    const std::vector<std::uint64_t> ticks = numbers_of(line.substr(kName.size()));
     if (ticks.size() <= kIowait) return;
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < std::min(ticks.size(), kColumns); ++i) all += ticks[i];
@@ -65,7 +57,7 @@ void read_network(const std::string& dev, const std::string& interfaces, HostCou
     const std::size_t colon = line.find(':');
     const std::string name = trim(line.substr(0, colon));
     if (colon == std::string::npos || name == "lo") continue;
-    const std::vector<std::uint64_t> numbers = numbers_of(std::string_view(line).substr(colon + 1));
+    const std::vector<std::uint64_t> numbers = numbers_of(line.substr(colon + 1));
     if (numbers.size() <= kSent) continue;
     const auto add_to = [&numbers](std::optional<Traffic>& sum) {
       if (!sum) sum.emplace();

@@ -9,9 +9,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <random>
 #include <sstream>
+#include <system_error>
 
 #include "tandem/core/host.hpp"
 #include "tandem/core/kernel_file.hpp"
@@ -30,17 +31,9 @@ std::string as_line(std::string text) {
   return text;
 }
 
-std::string first_line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return as_line(line);
-}
-
 std::string own_pid_namespace() {
-  std::array<char, 64> name{};
-  const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size());
-  return size > 0 ? as_line(std::string(name.data(), static_cast<std::size_t>(size))) : "";
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string();
 }
 
 std::string random_token() {
@@ -77,7 +70,7 @@ LockRecord LockRecord::of_this_process() {
   LockRecord record;
   record.process = ::getpid();
   record.host = as_line(kernel_host_name());
-  record.boot = first_line_of("/proc/sys/kernel/random/boot_id");
+  record.boot = trim(read_kernel_file("/proc/sys/kernel/random/boot_id").value_or(""));
   record.pid_namespace = own_pid_namespace();
   record.started = start_of_process(record.process).value_or(0);
   record.token = random_token();

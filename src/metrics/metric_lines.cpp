@@ -102,9 +102,9 @@ double steps_of_line(double step, double line_before, const std::vector<double>&
 
 void keep_note(Note note, MetricLines& lines) {
   lines.notes.push_back(std::move(note));
-  if (lines.notes.size() < 2 * kMaxNotes) return;
-  lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMaxNotes);
-  lines.earlier_notes += kMaxNotes;
+  if (lines.notes.size() <= kMaxNotes) return;
+  lines.notes.pop_front();
+  ++lines.earlier_notes;
 }
 
 // False: tandem did not write the line.
@@ -144,12 +144,17 @@ bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
 
 }  // namespace
 
+const EventLines& MetricLines::event(const std::string& name) const {
+  static const EventLines kNothing;
+  const auto found = events.find(name);
+  return found == events.end() ? kNothing : found->second;
+}
+
 const SampleSeries& MetricLines::series(const std::string& event, const std::string& field) const {
   static const SampleSeries kNothing;
-  const auto of_event = events.find(event);
-  if (of_event == events.end()) return kNothing;
-  const auto found = of_event->second.fields.find(field);
-  return found == of_event->second.fields.end() ? kNothing : found->second;
+  const auto& fields = this->event(event).fields;
+  const auto found = fields.find(field);
+  return found == fields.end() ? kNothing : found->second;
 }
 
 double MetricLines::last(const std::string& event, const std::string& field) const {
@@ -175,11 +180,6 @@ MetricLines read_metric_lines(const std::string& path, const Reading& reading) {
     lines.refused += !object.read(line) || !take(object, reading, lines);
     return true;
   });
-  if (lines.notes.size() > kMaxNotes) {
-    const std::size_t more = lines.notes.size() - kMaxNotes;
-    lines.notes.erase(lines.notes.begin(), lines.notes.begin() + static_cast<std::ptrdiff_t>(more));
-    lines.earlier_notes += more;
-  }
   return lines;
 }
 

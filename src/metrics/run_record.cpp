@@ -17,9 +17,7 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{64} << 20;  // evaluation.j
 constexpr char kConfig[] = "/config.ini";
 constexpr char kManifest[] = "/manifest.json";
 
-// A file that goes between two looks at it is one that is not there.
 Json read_object(const std::string& path, std::vector<std::string>& faults) {
-  if (!file_exists(path)) return nullptr;
   try {
     Json json = parse_json_or_discard(read_file(path, kLargestFile));
     if (json.is_object()) return json;

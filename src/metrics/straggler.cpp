@@ -51,7 +51,7 @@ std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks) {
 
 void StragglerWatch::add(const std::vector<RankRecord>& ranks, double seconds) {
   const std::optional<Straggler> slowest = find_straggler(ranks);
-  const int rank = slowest && slowest->is_worth_telling() ? slowest->rank : -1;
+  const int rank = slowest && slowest->is_notable() ? slowest->rank : -1;
   if (rank != latest_) since_ = 0;
   latest_ = rank;
   since_ += seconds;

@@ -33,7 +33,7 @@ struct SystemSampler::Shared {
   bool is_wanted = false;  // a sample, now
   bool was_wanted = false;
   bool is_stopping = false;
-  bool has_ended = false;  // the thread, but for its last breath
+  bool has_ended = false;  // the thread, which uses nothing of its owner any more
 
   void sample(double interval_seconds, const OpenReader& open) {
     const Read read = open();

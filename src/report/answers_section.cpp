@@ -98,10 +98,11 @@ Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
          barred(static_cast<double>(pair.count) / longest, kWrong, format_count(pair.count)),
          Html(share_text(pair.count, sum_of(answers.confusion[pair.label])))});
   }
-  const Html others = left_out == 0
-                          ? Html()
-                          : element("p", element("small", Html(format_count(left_out) +
-                                                               " rarer mistakes are not shown")));
+  const Html others =
+      left_out == 0
+          ? Html()
+          : element("p", element("small",
+                                 Html("not shown: " + format_quantity(left_out, "rarer mistake"))));
   return element("div",
                  element("h3", Html("Most frequent mistakes")) + table(rows, "shares") + others);
 }
@@ -199,25 +200,22 @@ Html answers_section(const RunView& run, std::size_t runs) {
   if (run.record.evaluation.is_null()) return {};
   try {
     const Answers answers = read_answers(run.record.evaluation);
+    Html tables;
+    Html whole;
     if (!answers.class_precision.empty()) {
-      return section("Answers",
-                     element("p", Html("Of the test images, after step ") +
-                                      value_cell(answers.step, Unit::kNumber) + Html(".")) +
-                         element("div", {{"class", "answers"}}, precision_by_class(answers)));
+      tables = precision_by_class(answers);
+    } else {
+      const bool has_table = has_room_for_table(answers, runs);
+      const std::size_t rows = has_table ? kRows : kManyRows;
+      tables = most_frequent_mistakes(answers, rows) + accuracy_by_class(answers, rows) +
+               worst_images(answers, runs);
+      if (has_table)
+        whole = element("details", element("summary", Html("Whole table")) + whole_table(answers));
     }
-    const bool has_table = has_room_for_table(answers, runs);
-    const std::size_t rows = has_table ? kRows : kManyRows;
-    const Html whole =
-        has_table
-            ? element("details", element("summary", Html("Whole table")) + whole_table(answers))
-            : Html();
     return section("Answers",
                    element("p", Html("Of the test images, after step ") +
                                     value_cell(answers.step, Unit::kNumber) + Html(".")) +
-                       element("div", {{"class", "answers"}},
-                               most_frequent_mistakes(answers, rows) +
-                                   accuracy_by_class(answers, rows) + worst_images(answers, runs)) +
-                       whole);
+                       element("div", {{"class", "answers"}}, tables) + whole);
   } catch (const DataError& error) {
     return section("Answers", element("p", paragraph_text(error.what())));
   }

@@ -50,10 +50,6 @@ WorstImage read_worst(const Json& image, const Answers& answers) {
   return worst;
 }
 
-}  // namespace
-
-namespace {
-
 void read_precision(const Json& evaluation, Answers& answers) {
   for (const Json& count : array_of(evaluation, "class_images")) {
     answers.class_images.push_back(

@@ -89,8 +89,8 @@ Html table_of_ranks(const RunView& run, std::size_t most) {
   }
   Html content = table(rows, "ranks");
   if (run.ranks.rows.size() > most) {
-    content += element("p", Html("The other " + std::to_string(run.ranks.rows.size() - most) +
-                                 " ranks are in the folder's ranks/*.jsonl."));
+    content += element("p", Html("Only in the folder's ranks/*.jsonl: " +
+                                 format_quantity(run.ranks.rows.size() - most, "more rank") + "."));
   }
   return content;
 }

@@ -186,7 +186,7 @@ std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   return fields;
 }
 
-RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields) {
+RankRow summarize(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields) {
   const auto per_step = [&](const char* field) {
     return lines.series(kStep, field).mean_per_step();
   };
@@ -197,9 +197,7 @@ RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector
   row.compute_seconds = per_step("compute_seconds");
   row.wait_seconds = per_step(kComm);  // less the exchange, once it is known
   row.images = lines.series(kStep, "images").sum();
-  const auto found = lines.events.find(kStep);
-  const double steps = found == lines.events.end() ? 0 : found->second.steps;
-  row.images_per_second = row.images / (row.step_seconds * steps);
+  row.images_per_second = row.images / (row.step_seconds * lines.event(kStep).steps);
   for (const Field& field : fields) {
     const metrics::SampleSeries& series = lines.series(field.event, field.name);
     if (is_step_time(field.name) || std::isnan(series.mean())) continue;
@@ -244,7 +242,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
       continue;
     }
     const std::vector<Field> fields = fields_of(lines);
-    view.rows.push_back(summarise(rank, lines, fields));
+    view.rows.push_back(summarize(rank, lines, fields));
     for (const Field& field : fields) {
       const Points points = points_of(lines.samples(field.event, field.name), Axis::kStep);
       if (view.curves.is_band) {

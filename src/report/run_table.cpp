@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include "tandem/core/error.hpp"
@@ -73,18 +74,16 @@ Json row_of(metrics::RunRecord& run) {
   const auto value = [&](const char* field, double otherwise) {
     return as_number(has_ended ? number_of(summary, field) : otherwise);
   };
-  const auto steps = lines.events.find("step");
-  const double epochs = steps == lines.events.end() ? std::nan("") : steps->second.last_epoch;
   const Json& ranks = member(run.manifest, "ranks");
   return {
-      {"run", run.run_id},
+      {"run", std::filesystem::path(run.path).filename().string()},
       {"state", run.state()},
       {"started", as_time(run.started())},
       {"ranks", ranks.is_array() ? Json(ranks.size()) : Json()},
       {"model", as_text(run.option("model"))},
       {"data", as_text(text_of(member(run.manifest, "data"), "name"))},
       {"steps", value("steps", lines.last_step())},
-      {"epochs", value("epochs", epochs)},
+      {"epochs", value("epochs", lines.event("step").last_epoch)},
       {"images_per_second", value("images_per_second", lines.last("step", "images_per_second"))},
       {"train_loss", value("train_loss", lines.last("step", "loss"))},
       {"test_loss", value("test_loss", lines.last("eval", "test_loss"))},
@@ -150,21 +149,10 @@ bool looks_like_formula(const std::string& text) {
 }  // namespace
 
 const std::vector<std::string>& run_columns() {
-  static const std::vector<std::string> kColumns{"run",
-                                                 "state",
-                                                 "started",
-                                                 "ranks",
-                                                 "model",
-                                                 "data",
-                                                 "steps",
-                                                 "epochs",
-                                                 "images_per_second",
-                                                 "train_loss",
-                                                 "test_loss",
-                                                 "test_accuracy",
-                                                 "train_seconds",
-                                                 "duration_seconds",
-                                                 "test_map"};
+  static const std::vector<std::string> kColumns = split(
+      "run state started ranks model data steps epochs images_per_second train_loss test_loss "
+      "test_accuracy train_seconds duration_seconds test_map",
+      ' ');
   return kColumns;
 }
 

@@ -72,7 +72,7 @@ std::string describe_slowest_rank(const RunView& run) {
       "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + shortened(host, 80));
   const std::string by = format_value(slowest->seconds, Unit::kSeconds) + " a step (" +
                          format_fixed(100 * slowest->share, 0) + " %)";
-  if (!slowest->is_worth_telling()) return "none is slow; the last is " + name + ", by " + by;
+  if (!slowest->is_notable()) return "none is slow; the last is " + name + ", by " + by;
   return name + ": +" + by + " in " + (slowest->is_in_data ? "data" : "compute") +
          "; the others wait for it";
 }
@@ -91,13 +91,13 @@ Html notes_section(const RunView& run, std::size_t runs) {
   for (const std::string& fault : run.record.faults) content += element("p", paragraph_text(fault));
   for (const std::string& fault : run.ranks.faults) content += element("p", paragraph_text(fault));
   if (run.lines.refused > 0) {
-    content +=
-        element("p", Html(format_count(run.lines.refused) +
-                          " lines of metrics.jsonl were not written by tandem and are left out."));
+    content += element("p", Html("Left out: " + format_quantity(run.lines.refused, "line") +
+                                 " of metrics.jsonl that tandem did not write."));
   }
   const auto left_out = static_cast<std::int64_t>(run.lines.earlier_notes + first);
   if (left_out > 0) {
-    content += element("p", Html(format_count(left_out) + " earlier ones are in metrics.jsonl."));
+    content += element(
+        "p", Html("Only in metrics.jsonl: " + format_quantity(left_out, "earlier event") + "."));
   }
   if (rows.size() > 1) content += table(rows);
   return section("Events", content);

@@ -141,18 +141,18 @@ void compare(const Runs& runs, const Line& line, std::vector<Html>& row) {
   row.push_back(Html(describe_difference(values, line)));
 }
 
-// Without the lines in which no run has anything to say.
+// Leaves out the lines for which no run has a value.
 Html table_of(const Runs& runs, const Lines& lines) {
   std::vector<std::vector<Html>> rows{names_of(runs, "run")};
   if (runs.size() > 1) rows.front().push_back(Html(runs.size() == 2 ? "difference" : "extent"));
   for (const Line& line : lines) {
     std::vector<Html> row{Html(line.name)};
-    bool says_something = false;
+    bool has_value = false;
     for (const RunView& run : runs) {
       row.push_back(line.cell(run));
-      says_something = says_something || row.back().markup() != kDash;
+      has_value = has_value || row.back().markup() != kDash;
     }
-    if (!says_something) continue;
+    if (!has_value) continue;
     if (runs.size() > 1) compare(runs, line, row);
     rows.push_back(row);
   }
@@ -174,9 +174,7 @@ double steps_of(const RunView& run) {
 
 double epochs_of(const RunView& run) {
   const double epochs = number_of(run.record.summary, "epochs");
-  const auto steps = run.lines.events.find("step");
-  return std::isfinite(epochs) || steps == run.lines.events.end() ? epochs
-                                                                  : steps->second.last_epoch;
+  return std::isfinite(epochs) ? epochs : run.lines.event("step").last_epoch;
 }
 
 const metrics::Sample* best_evaluation(const RunView& run, const std::string& field) {

@@ -65,7 +65,7 @@ class Help(ShellCompletion):
             self.assert_one_error(self.tandem(*words, code=2), re.escape(said))
 
     def test_a_mistyped_variable_is_named(self):
-        done = self.tandem("runs", "--runs-dir", str(self.folder), environment={"TANDEM_RUN_DIR": "x"})
+        done = self.tandem("runs", "--json", "--runs-dir", str(self.folder), environment={"TANDEM_RUN_DIR": "x"})
         self.assertEqual(done.stderr, "tandem: warning: environment: TANDEM_RUN_DIR belongs to no option; did you mean TANDEM_RUNS_DIR?\n")
 
     @whole

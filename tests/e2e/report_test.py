@@ -155,6 +155,7 @@ class Report(TandemTest):
         events = "".join(page.sections()["Events"].itertext())
         self.assertIn("manifest.json: is not one JSON object", events)
         self.assertNotIn("warning", events)
+        self.assertIn("Left out: 1 line of metrics.jsonl", events)
         self.assertIn("\ufffd\ufffd", page.words())
 
     def test_times_are_those_of_utc_wherever_it_is_read(self):
@@ -210,7 +211,7 @@ class Report(TandemTest):
         self.run_folder("a").write_summary().write_evaluation([f"class {i}" for i in range(100)])
         page = self.page("a")
         self.assertIn(["class 3 → class 4", "1", "7.7 %"], page.rows("Answers"))
-        self.assertIn("60 rarer mistakes are not shown", page.words())
+        self.assertIn("not shown: 60 rarer mistakes", page.words())
 
     def test_mistakes_are_named(self):
         self.run_folder("a").write_summary()
@@ -332,6 +333,7 @@ class Runs(TandemTest):
         self.assertEqual([line.split()[0] for line in self.tandem("runs").stdout.splitlines()], ["run", "a", "b", "c", "0-newest"])
         self.assertIn("0.7500", lines[2])
         self.assertEqual(self.tandem("runs", "runs").stdout, self.tandem("runs").stdout)
+        self.assertEqual(self.tandem("runs", "runs/no-run").stderr, "tandem: runs/no-run: holds no run\n")
 
     def test_json_and_order(self):
         rows = self.rows()

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -98,10 +99,12 @@ struct Note {
 
 struct MetricLines {
   std::map<std::string, EventLines> events;
-  std::vector<Note> notes;          // the last of them: a run may warn at each step
+  std::deque<Note> notes;           // the last of them: a run may warn at each step
   std::uint64_t earlier_notes = 0;  // not among these
   std::uint64_t refused = 0;        // lines that tandem did not write
 
+  // Without lines if there are none.
+  const EventLines& event(const std::string& name) const;
   // The series of `field` of `event`; empty if there is none.
   const SampleSeries& series(const std::string& event, const std::string& field) const;
   const std::vector<Sample>& samples(const std::string& event, const std::string& field) const {

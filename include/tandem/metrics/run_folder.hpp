@@ -53,7 +53,6 @@ class RunFolder {
   std::string pth_path(const std::string& dataset_name) const;
 
   void write_config(const std::string& ini) const;
-  // Writes the content of the network's file.
   void write_network(const std::string& bytes) const;
   void write_manifest(const Json& manifest) const;
   // The manifest of an earlier segment; null if it cannot be read.
@@ -61,7 +60,6 @@ class RunFolder {
   Json read_summary() const;
   // Written last: its presence says that the run has ended.
   void write_summary(const Json& summary) const;
-  // Writes the results of the last evaluation.
   void write_evaluation(const Json& evaluation) const;
   // Whether the file holds the evaluation after `step`.
   bool has_evaluation_after(std::uint64_t step) const;

@@ -1,6 +1,6 @@
 // The records of a run, reduced over ranks, and the interface of their consumers. Only rank 0 has
 // sinks; they are called on the thread of the training loop. Accuracies are fractions in [0, 1],
-// times are seconds. A sink that cannot write throws IoError.
+// times are seconds. A sink that cannot write warns once.
 #pragma once
 
 #include <cstdint>

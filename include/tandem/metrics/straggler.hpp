@@ -29,7 +29,7 @@ struct Straggler {
   bool is_in_data = false;  // most of them; else in compute
 
   // Large enough to be reported.
-  bool is_worth_telling() const { return share >= 0.1; }
+  bool is_notable() const { return share >= 0.1; }
   // "slowest rank 1 (node8): +21 ms/step in data"
   std::string describe(const std::vector<std::string>& hosts) const;
 };

@@ -10,7 +10,7 @@
 namespace tandem::report {
 
 struct RunList {
-  std::vector<Json> rows;           // by id
+  std::vector<Json> rows;           // by folder
   std::vector<std::string> faults;  // what could not be read; its run lacks it, or is not listed
 };
 

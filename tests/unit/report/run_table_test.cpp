@@ -63,6 +63,16 @@ TEST(RunTable, ListsWhatARunSaysOfItself) {
   EXPECT_THROW(list_runs(folder / "runs/file"), DataError);
 }
 
+TEST(RunTable, NamesACopyByItsFolder) {
+  const TempDir folder;
+  for (const std::string name : {"run", "copy"}) {
+    std::filesystem::create_directory(folder / name);
+    write_file_atomically(folder / (name + "/manifest.json"), R"({"run_id":"run"})");
+  }
+  EXPECT_EQ(column_of(list_runs(folder.path()).rows, "run"),
+            (std::vector<std::string>{"\"copy\"", "\"run\""}));
+}
+
 TEST(RunTable, FindsAnEvaluationFarBack) {
   const TempDir folder;
   const auto run = metrics::RunFolder::create(folder / "runs", "going");
