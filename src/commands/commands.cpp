@@ -1,5 +1,7 @@
 #include "commands.hpp"
 
+#include "tandem/comm/launcher.hpp"
+
 namespace tandem::app {
 
 std::vector<Command> all_commands() {
@@ -11,6 +13,11 @@ std::vector<Command> all_commands() {
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional) {
   return resolve(command.options,
                  parse_command_line(command.name, command.options, arguments, allow_positional));
+}
+
+std::string note_of_mpirun() {
+  if (!comm::launcher_reports_exit_code()) return "";
+  return "\n  (mpirun's lines below only repeat the exit code)";
 }
 
 }  // namespace tandem::app

@@ -48,7 +48,15 @@ Command doctor_command();
 Command emit_command();
 Command bench_command();
 
+// `tandem doctor --hosts`: tests the hosts that --hosts names. If no finding is an error, runs the
+// doctor on them by mpirun. Returns the exit code.
+int run_doctor_of_hosts(const Arguments& arguments);
+
 // Parses and merges the command line of a command without MPI.
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional);
+
+// A line below the last message of a command that fails: the lines that mpirun prints after it only
+// repeat the exit code. "" if the launcher prints none.
+std::string note_of_mpirun();
 
 }  // namespace tandem::app

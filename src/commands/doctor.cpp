@@ -5,7 +5,6 @@
 
 #include "commands.hpp"
 #include "diagnose/examination.hpp"
-#include "doctor_hosts.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/host.hpp"
@@ -22,8 +21,8 @@ std::string describe_speeds(const Examination& examination) {
   double within = kNone;
   double between = kNone;
   for (const PairSpeed& pair : examination.measurements.pairs) {
-    const bool is_one_host = examination.facts[static_cast<std::size_t>(pair.first)].host ==
-                             examination.facts[static_cast<std::size_t>(pair.second)].host;
+    const bool is_one_host = facts_of(examination.facts, pair.first).host ==
+                             facts_of(examination.facts, pair.second).host;
     double& slowest = is_one_host ? within : between;
     slowest = std::min(slowest, pair.bytes_per_second);
   }
@@ -71,7 +70,8 @@ ExitCode print_examination(const Examination& examination, bool json) {
     print_line(dump_any_bytes(object));
   } else {
     for (const Finding& finding : findings) print_line(finding.lines());
-    print_line(describe_end_of(examination, findings));
+    print_line(describe_end_of(examination, findings) +
+               (has_error(findings) ? note_of_mpirun() : ""));
   }
   return has_error(findings) ? ExitCode::kDisagreement : ExitCode::kDone;
 }

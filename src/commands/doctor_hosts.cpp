@@ -1,9 +1,8 @@
 // tandem doctor --hosts: tests the hosts one by one, then starts the doctor on all of them by
 // mpirun. By then, mpirun has no reason to hang.
-#include "doctor_hosts.hpp"
-
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "commands.hpp"
 #include "diagnose/host_trial.hpp"
@@ -120,15 +119,20 @@ int examine_as_json(const Arguments& mpirun, const std::vector<Finding>& finding
 Arguments examination_of(Options& options, Arguments arguments, const PortRange& ports) {
   Arguments words = mpirun_words(options.text("hosts"), options.text("network"), ports);
   words.insert(words.end(), {own_program(), "doctor"});
-  for (const char* name : {"hosts", "ports", "network"}) {
-    take_option(arguments, name);
-    ::unsetenv(environment_variable(name).c_str());
+  // A rank on another host inherits no variable.
+  const std::set<std::string> of_hosts{"hosts", "ports", "network"};
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& value = options.value(spec.name);
+    if (of_hosts.count(spec.name) > 0) {
+      take_option(arguments, spec.name);
+      ::unsetenv(environment_variable(spec.name).c_str());
+    } else if (value.origin == Origin::kEnvironment) {
+      const bool is_switch = spec.placeholder.empty();
+      const std::string no = is_switch && !options.flag(spec.name) ? "no-" : "";
+      words.push_back("--" + no + spec.name + (is_switch ? "" : "=" + value.text));
+    }
   }
   words.insert(words.end(), arguments.begin(), arguments.end());
-  // A rank on another host does not inherit the variable.
-  if (options.value("json").origin == Origin::kEnvironment && options.flag("json")) {
-    words.push_back("--json");
-  }
   return words;
 }
 

@@ -72,11 +72,7 @@ Command find_command(const std::string& name) {
 
 // The last message of a rank. mpirun's own lines come after it, because it prints them once the
 // rank has ended.
-void report_failure(const std::string& message) {
-  print_error(message + (comm::launcher_reports_exit_code()
-                             ? "\n  (mpirun's lines below only repeat the exit code)"
-                             : ""));
-}
+void report_failure(const std::string& message) { print_error(message + note_of_mpirun()); }
 
 // The rank that fails first reports the error. If all fail alike, the others give it this time to
 // end them. The launcher may send a signal to end the job after another rank's error; then a rank

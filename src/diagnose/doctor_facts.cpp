@@ -20,11 +20,9 @@
 namespace tandem::app {
 namespace {
 
-const char* variable(const char* name) { return std::getenv(name); }
-
 // HDF5 asks for no lock where it was told so.
 bool is_locking_off() {
-  const char* setting = variable("HDF5_USE_FILE_LOCKING");
+  const char* setting = std::getenv("HDF5_USE_FILE_LOCKING");
   return setting != nullptr && (std::string(setting) == "FALSE" || std::string(setting) == "0");
 }
 
@@ -32,7 +30,7 @@ bool is_locking_off() {
 int first_count(const std::vector<const char*>& names) {
   constexpr std::int64_t kMax = 10'000'000;
   for (const char* name : names) {
-    const char* value = variable(name);
+    const char* value = std::getenv(name);
     if (value == nullptr) continue;
     try {
       return static_cast<int>(parse_integer(value, 1, kMax, name));
@@ -78,13 +76,15 @@ int launched_ranks() {
 bool is_launched() {
   const std::vector<comm::Launcher> all = comm::all_launchers();
   return std::any_of(all.begin(), all.end(), [](const comm::Launcher& each) {
-    return each.size != nullptr && variable(each.size) != nullptr;
+    return each.size != nullptr && std::getenv(each.size) != nullptr;
   });
 }
 
 bool is_started_without_pmi() {
   const comm::Launcher slurm = comm::slurm();
-  const auto is_set = [](const char* name) { return name != nullptr && variable(name) != nullptr; };
+  const auto is_set = [](const char* name) {
+    return name != nullptr && std::getenv(name) != nullptr;
+  };
   for (const comm::Launcher& each : comm::all_launchers()) {
     if (each.name == std::string(slurm.name)) continue;
     if (is_set(each.rank) || is_set(each.size) || is_set(each.job)) return false;
@@ -103,7 +103,7 @@ bool is_told_not_to_read() {
   for (const comm::Launcher& each : comm::all_launchers()) {
     if (each.no_process_reads == nullptr) continue;
     const std::vector<std::string> setting = split(each.no_process_reads, '=');
-    const char* const value = variable(setting.front().c_str());
+    const char* const value = std::getenv(setting.front().c_str());
     if (value != nullptr && value == setting.back()) return true;
   }
   return false;

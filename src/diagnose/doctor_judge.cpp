@@ -12,10 +12,6 @@ namespace {
 using Facts = std::vector<RankFacts>;
 using Findings = std::vector<Finding>;
 
-const RankFacts& first_of(const Facts& facts, const std::vector<int>& ranks) {
-  return facts[static_cast<std::size_t>(ranks.front())];
-}
-
 // Joins several lines into one.
 std::string on_one_line(const std::string& text) {
   std::vector<std::string> lines = split(text, '\n');
@@ -30,7 +26,7 @@ void compare(const Facts& facts, const char* code, const char* what, const char*
   const auto ranks =
       ranks_where(facts, [&](const RankFacts& each) { return each.*value != expected; });
   if (ranks.empty()) return;
-  const RankFacts& other = first_of(facts, ranks);
+  const RankFacts& other = facts_of(facts, ranks.front());
   findings.push_back({code,
                       std::string(what) + " of " + name_ranks(ranks) + " (" + other.host +
                           ") differs from that of rank 0 (" + facts.front().host + "): '" +
@@ -61,7 +57,7 @@ void judge_gpus(const Facts& facts, const std::vector<std::string>& warnings, Fi
   for (const auto& [gpu, ranks] : holders) {
     if (ranks.size() < 2) continue;
     is_shared = true;
-    const RankFacts& one = first_of(facts, ranks);
+    const RankFacts& one = facts_of(facts, ranks.front());
     findings.push_back({"E110",
                         name_ranks(ranks) + " on " + one.host + " hold one GPU, " + one.gpu_name,
                         "start one rank for each GPU, and let each see all of its host "
@@ -79,7 +75,7 @@ void judge_gpus(const Facts& facts, const std::vector<std::string>& warnings, Fi
   const auto silent =
       ranks_where(facts, [](const RankFacts& each) { return !each.nvml_error.empty(); });
   if (silent.empty()) return;
-  const RankFacts& one = first_of(facts, silent);
+  const RankFacts& one = facts_of(facts, silent.front());
   findings.push_back(
       {"W111",
        "NVML reports nothing to " + name_ranks(silent) + " on " + one.host + ": " + one.nvml_error,
@@ -92,7 +88,7 @@ void judge_data(const Facts& facts, Findings& findings) {
   const auto blind =
       ranks_where(facts, [](const RankFacts& each) { return !each.data_error.empty(); });
   if (!blind.empty()) {
-    const RankFacts& one = first_of(facts, blind);
+    const RankFacts& one = facts_of(facts, blind.front());
     const bool is_of_all = blind.size() == facts.size();
     findings.push_back(
         {"E170",
@@ -107,7 +103,7 @@ void judge_data(const Facts& facts, Findings& findings) {
   const auto locked =
       ranks_where(facts, [](const RankFacts& each) { return !each.lock_error.empty(); });
   if (locked.empty()) return;
-  const RankFacts& one = first_of(facts, locked);
+  const RankFacts& one = facts_of(facts, locked.front());
   findings.push_back({"W171",
                       "--data cannot be locked by " + name_ranks(locked) + " (" + one.host +
                           "): " + one.lock_error,

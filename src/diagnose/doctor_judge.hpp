@@ -27,7 +27,7 @@ Finding lone_ranks(int launched, int rank);
 
 // W150, W151 and W152.
 void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
-// W180 and W181.
+// W180 to W183.
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
 // W180, of images of this size that ranks could not share. `reads_files`: they read picture files
 // from the data set; otherwise each has a copy.

@@ -4,6 +4,10 @@
 
 namespace tandem::app {
 
+const RankFacts& facts_of(const std::vector<RankFacts>& facts, int rank) {
+  return facts[static_cast<std::size_t>(rank)];
+}
+
 std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
                              const std::function<bool(const RankFacts&)>& holds) {
   std::vector<int> ranks;

@@ -30,6 +30,8 @@ bool has_error(const std::vector<Finding>& findings);
 // As `doctor --json` shows it.
 Json to_json(const Finding& finding);
 
+// `facts`: of all ranks, in their order.
+const RankFacts& facts_of(const std::vector<RankFacts>& facts, int rank);
 std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
                              const std::function<bool(const RankFacts&)>& holds);
 

@@ -110,8 +110,6 @@ std::vector<std::string> connect_to(const std::vector<HostTarget>& targets) {
   return errors;
 }
 
-}  // namespace
-
 HostName look_up(const std::string& name) {
   HostName found{name, {}, ""};
   addrinfo wanted{};
@@ -130,6 +128,8 @@ HostName look_up(const std::string& name) {
   ::freeaddrinfo(first);
   return found;
 }
+
+}  // namespace
 
 std::vector<HostName> look_up_all(const std::vector<std::string>& names) {
   std::vector<std::future<HostName>> answers;
@@ -158,6 +158,20 @@ std::vector<HostInterface> own_interfaces() {
   }
   ::freeifaddrs(first);
   return all;
+}
+
+bool is_in_network(const std::string& address, const std::string& network) {
+  const std::size_t slash = network.find('/');
+  in_addr one{};
+  in_addr other{};
+  if (::inet_pton(AF_INET, address.c_str(), &one) != 1 ||
+      ::inet_pton(AF_INET, network.substr(0, slash).c_str(), &other) != 1) {
+    return false;
+  }
+  const std::int64_t bits =
+      slash == std::string::npos ? 32 : parse_integer(network.substr(slash + 1), 0, 32, network);
+  const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
+  return ((ntohl(one.s_addr) ^ ntohl(other.s_addr)) & mask) == 0;
 }
 
 int run_host_agent(const std::vector<std::string>& words) {

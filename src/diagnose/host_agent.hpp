@@ -52,10 +52,12 @@ struct HostTarget {
 TANDEM_JSON_STRUCT(HostTarget, address, port)
 inline constexpr int kConnectSeconds = 3;
 
-HostName look_up(const std::string& name);
-// In that order. All at once, because a server that is silent takes seconds for each name.
+// In the order of `names`. Looks them up at once, because a silent server takes seconds for each.
 std::vector<HostName> look_up_all(const std::vector<std::string>& names);
 std::vector<HostInterface> own_interfaces();
+// Whether an IPv4 address is in "10.0.0.0/24", or is this address. False for the name of an
+// interface; UsageError for a prefix that is no number from 0 to 32.
+bool is_in_network(const std::string& address, const std::string& network);
 
 // Serves until its standard input ends, at most a minute. The exit code.
 int run_host_agent(const std::vector<std::string>& words);

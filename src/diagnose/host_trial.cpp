@@ -1,7 +1,5 @@
 #include "host_trial.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -26,6 +24,7 @@ constexpr std::chrono::seconds kTimeToAnswer(10);  // names included
 constexpr std::chrono::seconds kTimeOfShell(5);    // at least, after slow names
 constexpr std::chrono::milliseconds kTimeToEnd(500);
 constexpr std::chrono::seconds kTimeToConnect(kConnectSeconds + 3);
+constexpr const char* kInstallSame = "install the same tandem at that path on every host";
 constexpr const char* kNameNetwork =
     "name the network that connects all hosts: --network 10.0.0.0/24 here, --mca "
     "btl_tcp_if_include 10.0.0.0/24 --mca oob_tcp_if_include 10.0.0.0/24 for mpirun";
@@ -38,21 +37,6 @@ struct Host {
 };
 
 bool is_loopback(const std::string& address) { return begins_with(address, "127."); }
-
-// Whether an address is in "10.0.0.0/24", or is this address.
-bool is_in_network(const std::string& address, const std::string& network) {
-  const std::size_t slash = network.find('/');
-  in_addr one{};
-  in_addr other{};
-  if (::inet_pton(AF_INET, address.c_str(), &one) != 1 ||
-      ::inet_pton(AF_INET, network.substr(0, slash).c_str(), &other) != 1) {
-    return false;
-  }
-  const std::int64_t bits =
-      slash == std::string::npos ? 32 : parse_integer(network.substr(slash + 1), 0, 32, network);
-  const std::uint32_t mask = bits == 0 ? 0 : ~std::uint32_t{0} << (32 - bits);
-  return ((ntohl(one.s_addr) ^ ntohl(other.s_addr)) & mask) == 0;
-}
 
 std::string describe(const std::vector<HostInterface>& interfaces) {
   std::vector<std::string> parts;
@@ -135,8 +119,7 @@ class Trial {
     try {
       return parse_json(line).get<Answer>();
     } catch (const std::exception&) {
-      add("E133", host.name + ": " + trial_.program + " answers '" + line + "'",
-          "install the same tandem at that path on every host");
+      add("E133", host.name + ": " + trial_.program + " answers '" + line + "'", kInstallSame);
       return std::nullopt;
     }
   }
@@ -149,8 +132,7 @@ class Trial {
     const std::string end = host.session->describe_end(deadline + kTimeToEnd);
     if (ends_with(end, "exit code 127") || ends_with(end, "exit code 126") ||
         ends_with(end, "exit code 2")) {
-      add("E133", host.name + " cannot run " + trial_.program + ": " + end,
-          "install the same tandem at that path on every host");
+      add("E133", host.name + " cannot run " + trial_.program + ": " + end, kInstallSame);
     } else {
       add("E132", join(trial_.remote_shell, " ") + " " + host.name + " does not work: " + end,
           "let `ssh " + host.name + " true` ask no question: ssh-copy-id " + host.name +
@@ -173,14 +155,14 @@ class Trial {
               " cannot be used: " + port.error,
           "another program holds it: ss -tlnp shows which; or choose other --ports");
     }
+    const bool is_any = trial_.networks.empty();
     for (const HostInterface& each : host.facts->interfaces) {
-      const bool is_wanted = std::any_of(
+      const bool is_named = std::any_of(
           trial_.networks.begin(), trial_.networks.end(), [&](const std::string& network) {
             return network == each.name || is_in_network(each.address, network);
           });
-      if (trial_.networks.empty() || is_wanted) host.interfaces.push_back(each);
+      if (is_any || is_named) host.interfaces.push_back(each);
     }
-    const bool is_any = trial_.networks.empty();
     if (host.interfaces.empty() && (hosts_.size() > 1 || !is_any)) {
       add("E135",
           host.name + " has no interface " + (is_any ? "to others" : join(trial_.networks, ", ")) +

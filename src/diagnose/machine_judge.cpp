@@ -24,10 +24,6 @@ constexpr double kSlowShareOfNetwork = 1.0 / 3;
 constexpr double kSlowShareOfHost = 0.25;
 constexpr double kSlowNetwork = 25e6;  // bytes per second, a fifth of gigabit Ethernet
 
-const RankFacts& facts_of(const std::vector<RankFacts>& facts, int rank) {
-  return facts[static_cast<std::size_t>(rank)];
-}
-
 std::map<std::string, int> ranks_by_host(const std::vector<RankFacts>& facts) {
   std::map<std::string, int> ranks;
   for (const RankFacts& each : facts) ++ranks[each.host];
@@ -86,38 +82,6 @@ void judge_cores_of_gpus(const std::vector<RankFacts>& facts, std::vector<Findin
        few});
 }
 
-}  // namespace
-
-void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
-  // A host of many ranks may well give one core to each; then none is left over.
-  std::map<std::string, int> ranks_of = ranks_by_host(facts);
-  const auto wasteful = ranks_where(facts, [&](const RankFacts& each) {
-    return !has_few_cores(each) && each.allowed_cores == 1 &&
-           each.host_cpus > each.allowed_cpus * ranks_of[each.host];
-  });
-  if (!wasteful.empty()) {
-    const RankFacts& one = facts_of(facts, wasteful.front());
-    findings.push_back(
-        {"W150",
-         name_ranks(wasteful) + " may use only " + (one.allowed_cpus == 1 ? "" : "one core, ") +
-             std::to_string(one.allowed_cpus) + " of " + std::to_string(one.host_cpus) +
-             " CPUs of " + one.host,
-         std::string(comm::launcher_of_library().unbind) + ", a job of Slurm with --cpus-per-task",
-         wasteful});
-  }
-  judge_cores_of_gpus(facts, findings);
-  const auto crowded = ranks_where(facts, [](const RankFacts& each) {
-    return each.threads * each.cpu_sharers > each.allowed_cpus;
-  });
-  if (crowded.empty()) return;
-  const RankFacts& one = facts_of(facts, crowded.front());
-  findings.push_back({"W151",
-                      format_quantity(one.cpu_sharers, "rank") + " of " + one.host + " share " +
-                          format_quantity(one.allowed_cpus, "CPU") + " with " +
-                          format_quantity(one.threads, "thread") + " each",
-                      "lower -np, --threads or OMP_NUM_THREADS", crowded});
-}
-
 // Open MPI's messages go through /dev/shm. The images do not need it.
 void judge_shared_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
   std::map<std::string, int> ranks_of = ranks_by_host(facts);
@@ -149,6 +113,38 @@ void judge_stale_memory(const std::vector<RankFacts>& facts, std::vector<Finding
        "/dev/shm of " + one.host + " holds " + format_quantity(one.stale_files, "file") + " with " +
            format_bytes(one.stale_bytes) + " of memory that killed jobs have left there",
        "while no job starts there: " + one.stale_command, found});
+}
+
+}  // namespace
+
+void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  // A host of many ranks may well give one core to each; then none is left over.
+  std::map<std::string, int> ranks_of = ranks_by_host(facts);
+  const auto wasteful = ranks_where(facts, [&](const RankFacts& each) {
+    return !has_few_cores(each) && each.allowed_cores == 1 &&
+           each.host_cpus > each.allowed_cpus * ranks_of[each.host];
+  });
+  if (!wasteful.empty()) {
+    const RankFacts& one = facts_of(facts, wasteful.front());
+    findings.push_back(
+        {"W150",
+         name_ranks(wasteful) + " may use only " + (one.allowed_cpus == 1 ? "" : "one core, ") +
+             std::to_string(one.allowed_cpus) + " of " + std::to_string(one.host_cpus) +
+             " CPUs of " + one.host,
+         std::string(comm::launcher_of_library().unbind) + ", a job of Slurm with --cpus-per-task",
+         wasteful});
+  }
+  judge_cores_of_gpus(facts, findings);
+  const auto crowded = ranks_where(facts, [](const RankFacts& each) {
+    return each.threads * each.cpu_sharers > each.allowed_cpus;
+  });
+  if (crowded.empty()) return;
+  const RankFacts& one = facts_of(facts, crowded.front());
+  findings.push_back({"W151",
+                      format_quantity(one.cpu_sharers, "rank") + " of " + one.host + " share " +
+                          format_quantity(one.allowed_cpus, "CPU") + " with " +
+                          format_quantity(one.threads, "thread") + " each",
+                      "lower -np, --threads or OMP_NUM_THREADS", crowded});
 }
 
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {

@@ -24,11 +24,11 @@ class HostTrial(NetworkTest):
         path.write_text("127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in names.items()))
         self.hosts[host].run("mount", "--bind", path, "/etc/hosts")
 
-    def doctor(self, *options, code=78, shell=SUPPORT / "enter_host.sh", hosts="n1,n2"):
+    def doctor(self, *options, code=78, shell=SUPPORT / "enter_host.sh", hosts="n1,n2", variables=()):
         places = " ".join(f"{name}={host.first.pid}" for name, host in self.hosts.items())
         start = time.monotonic()
         done = self.run_command(self.hosts["n1"].enter("env", f"TANDEM_TEST_HOSTS={places}", f"OMPI_MCA_plm_rsh_agent={shell}",
-                                                       PROGRAM, "doctor", "--hosts", hosts, *options), code, {})
+                                                       *variables, PROGRAM, "doctor", "--hosts", hosts, *options), code, {})
         if code:
             self.assertLess(time.monotonic() - start, MOST_SECONDS)
         return done.stdout
@@ -49,6 +49,10 @@ class HostTrial(NetworkTest):
         done = self.run_command(self.hosts["n1"].enter("env", "TANDEM_HOSTS=n1:2", "TANDEM_PORTS=20000-20199", PROGRAM, "doctor"), 0, {})
         self.assertRegex(done.stdout, r"\An1: names, ssh, program, ports 20000-20199 and network work\n")
         self.assertRegex(done.stdout, r"2 ranks on 1 host; .*\n\Z")
+
+    def test_variables_hold_for_ranks_on_other_hosts(self):
+        words = self.doctor(hosts="n2:1", variables=["TANDEM_DATA=absent.h5"])
+        self.assertRegex(words, r"\nE170 --data cannot be used by rank 0 \(n2\): absent\.h5: cannot be read")
 
     def test_one_object_with_the_findings_of_both_parts(self):
         self.give_names("n1", {**NAMES, "n1": "127.0.1.1"})

@@ -67,6 +67,9 @@ class StartMessages(GoldenTest):
             done = self.run_command(command, 2, {})
             self.assertNotIn("mpirun", done.stderr)
             self.assertIn("--modle", done.stderr)
+        for words, end in ((["--data", "absent.h5"], announcement), (["--json", "--data", "absent.h5"], "}\n")):
+            done = self.run_command([*MPIRUN, "-n", "2", PROGRAM, "doctor", *words], 78, {})
+            self.assertTrue(done.stdout.endswith(end), done.stdout)
 
     # Files.
 

@@ -13,6 +13,7 @@
 #include "diagnose/host_agent.hpp"
 #include "diagnose/host_session.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 
@@ -38,6 +39,15 @@ TEST(RemoteShell, IsTheFirstAgentWithItsWords) {
   EXPECT_EQ(remote_shell_of("/usr/bin/ssh  -q:rsh"), (Words{"/usr/bin/ssh", "-q"}));
   EXPECT_EQ(remote_shell_of("rsh"), Words{"rsh"});
   EXPECT_EQ(remote_shell_of(""), Words{"ssh"});
+}
+
+TEST(Network, HasTheAddressesWithItsPrefix) {
+  EXPECT_TRUE(is_in_network("10.0.3.7", "10.0.0.0/22"));
+  EXPECT_FALSE(is_in_network("10.0.4.7", "10.0.0.0/22"));
+  EXPECT_TRUE(is_in_network("10.0.4.7", "0.0.0.0/0"));
+  EXPECT_TRUE(is_in_network("10.0.4.7", "10.0.4.7"));
+  EXPECT_FALSE(is_in_network("10.0.4.7", "eth0"));
+  EXPECT_THROW(is_in_network("10.0.4.7", "10.0.0.0/33"), UsageError);
 }
 
 TEST(HostTrial, AnSshOfAnyPathIsToldToAskNothing) {
