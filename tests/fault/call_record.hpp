@@ -1,6 +1,5 @@
-// What: the calls that changed files, with the bytes written, in their order (see
-// fault_points.cpp); tests/support/crash_states.py reads it. Owns: the file FAULT_POINTS_RECORD.
-// Threads: any; lock() makes a call and its entry atomic. Throws: nothing.
+// The calls that changed files, with the bytes written, in their order (see fault_points.cpp), for
+// tests/support/crash_states.py. Any thread; lock() makes a call and its entry atomic.
 //
 // An entry is a line of tab-separated fields (call, descriptor, number, length, path, second path),
 // followed by `length` bytes.

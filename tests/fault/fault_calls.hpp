@@ -1,5 +1,5 @@
-// What: how fault_points.cpp handles an intercepted call: makes it, logs it, or does what the plan
-// says instead. Owns: the process's plan and record. Threads: any. Throws: nothing.
+// How fault_points.cpp handles an intercepted call: makes it, logs it, or does what the plan says
+// instead. Any thread.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,5 +1,4 @@
-// What: the fault and the log that the environment asks for (see fault_points.cpp). Owns: the names
-// of the watched open files, and the number of calls so far. Threads: any. Throws: nothing.
+// The fault and the log that the environment asks for (see fault_points.cpp). Any thread.
 #pragma once
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// What: how the bytes of a fuzzer become the files that a reader is given. Owns: values.
-// Threads: any. Throws: std::runtime_error where zlib fails.
+// How the bytes of a fuzzer become the files that a reader is given.
 //
 // A checksum, a length or a run of zeros that has to be right stops a fuzzer at the door. So each
 // file begins with a byte of flags that say what is done for it, none of which a reader relies on;

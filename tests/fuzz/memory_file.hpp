@@ -1,6 +1,5 @@
-// What: files that readers open by a path and that no disk holds, because a fuzzer writes thousands
-// of them a second. Owns: the memory, and a folder's links. Threads: one per object.
-// Throws: std::system_error.
+// Files that readers open by a path and that no disk holds, because a fuzzer writes thousands of
+// them a second. Throws std::system_error.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What: what is required of every source of images that could be opened. Owns: nothing.
-// Threads: any. Throws: DataError.
+// What is required of every source of images that could be opened. Throws DataError.
 #pragma once
 
 #include <vector>

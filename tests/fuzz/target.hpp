@@ -1,5 +1,5 @@
-// What: what a fuzz target may let its reader do. Owns: nothing. Threads: any.
-// Throws: whatever the reader must not throw, which is a finding.
+// What a fuzz target may let its reader do. It throws whatever the reader must not throw, which is
+// a finding.
 //
 // A target defines LLVMFuzzerTestOneInput, for libFuzzer in the fuzz build and for replay.cpp in
 // every other one. Beside what it throws and requires, a leak, 1 GB of memory and 5 s are findings.

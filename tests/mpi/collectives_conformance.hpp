@@ -1,5 +1,4 @@
-// What: what every kind of Collectives must do, as typed tests over Case<Subject, Value>.
-// Owns: nothing. Threads: the main thread of each rank. Throws: nothing.
+// What every kind of Collectives must do, as typed tests over Case<Subject, Value>.
 //
 // A Subject has collectives() and a type Memory<T>, made of (Subject&, std::vector<T>), with span()
 // for a collective and read() for what it then holds.

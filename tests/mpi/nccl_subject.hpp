@@ -1,8 +1,7 @@
-// What: this rank's place in the tests of NCCL: on the stand-in, or with TANDEM_TEST_GPU=real on a
-// GPU of its own; with TANDEM_TEST_ONE_GPU=1 as well, on the first GPU together with all other
-// ranks. NCCL takes ranks of one host on one GPU for an error, so each is then a host of its own to
-// NCCL, and data goes over the loopback: a slow test of the library, and no way to train. Owns: the
-// communicators and the stand-in. Threads: the main thread. Throws: what making them throws.
+// This rank's place in the tests of NCCL: on the stand-in, or with TANDEM_TEST_GPU=real on a GPU of
+// its own; with TANDEM_TEST_ONE_GPU=1 as well, on the first GPU together with all other ranks. NCCL
+// refuses ranks of one host on one GPU, so each is then a host of its own to NCCL, and data goes
+// over the loopback: a slow test of the library, and no way to train.
 #pragma once
 
 #include <cstdlib>

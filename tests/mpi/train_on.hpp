@@ -1,5 +1,5 @@
-// What: a whole training run without files or options, on any communicator, for tests that compare
-// such runs. Owns: nothing. Threads: the main thread. Throws: what training throws.
+// A whole training run without files or options, on any communicator, for tests that compare such
+// runs.
 #pragma once
 
 #include <gtest/gtest.h>

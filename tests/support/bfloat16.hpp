@@ -1,5 +1,4 @@
-// What: arithmetic of comm::Bfloat16, for tests. Sums are cut, not rounded: tests add what is
-// exact. Owns: nothing. Threads: any. Throws: nothing.
+// Arithmetic of comm::Bfloat16, for tests. Sums are cut, not rounded: tests add what is exact.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,4 @@
-// What: reads the checked-in expectations of tests/golden. Owns: nothing. Threads: any.
-// Throws: what reading and parsing a file throws.
+// Reads the checked-in expectations of tests/golden.
 #pragma once
 
 #include <string>

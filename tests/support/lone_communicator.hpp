@@ -1,6 +1,4 @@
-// What: a communicator of one rank that needs no MPI: every collective leaves things as they are.
-// Tests that watch collectives derive from it.
-// Owns: nothing. Threads: any. Throws: nothing.
+// A communicator of one rank that needs no MPI. Tests that watch collectives derive from it.
 #pragma once
 
 #include <algorithm>

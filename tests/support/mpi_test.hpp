@@ -1,5 +1,4 @@
-// What: what a test under mpirun asks about its surroundings. Owns: nothing. Threads: the main
-// thread. Throws: nothing.
+// What a test under mpirun asks about its surroundings.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
-// What: CUDA streams, CUDA events and NCCL for tests without a GPU: memory is the host's, a stream
-// is a queue that one thread works off in order, and collectives are messages of MPI.
-// Owns: a duplicate of MPI_COMM_WORLD, and every stream; what it is told to hang is released by its
-// destructor. Threads: one a stream. Throws: nothing; its functions return the libraries' codes.
+// CUDA streams, CUDA events and NCCL for tests without a GPU: memory is the host's, a stream is a
+// queue that one thread works off in order, and collectives are messages of MPI. The destructor
+// releases what hangs.
 //
 // One at a time in a process, because the libraries' functions have no object.
 #pragma once

@@ -1,5 +1,4 @@
-// What: a folder for one test. Owns: the folder and all that is in it, removed by the destructor.
-// Threads: any. Throws: std::system_error where it cannot be made.
+// A folder for one test. Its destructor removes it with all that is in it.
 #pragma once
 
 #include <cerrno>

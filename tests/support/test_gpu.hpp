@@ -1,6 +1,5 @@
-// What: the GPU that a test of NCCL runs on: the stand-in's, or a real one; memory and work for it.
-// Owns: GpuMemory its block, Gate the work that it holds up. Threads: the main thread.
-// Throws: InternalError where a call fails.
+// The GPU that a test of NCCL runs on: the stand-in's, or a real one; memory and work for it.
+// Throws InternalError if a call fails.
 #pragma once
 
 #include <atomic>

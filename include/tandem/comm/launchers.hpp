@@ -1,5 +1,5 @@
-// What tandem must know of each program that starts ranks. src/comm/launchers has one file for
-// each. docs/launchers.md says what a user can expect. Usable before MPI_Init and after
+// What tandem must know of each program that starts ranks. src/comm/launchers has a file for each
+// family. docs/launchers.md says what a user can expect. Usable before MPI_Init and after
 // MPI_Finalize. Nothing throws.
 #pragma once
 

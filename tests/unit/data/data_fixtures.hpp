@@ -1,5 +1,4 @@
-// What: small data sets in their published forms, and checks of what refusing them says. Owns:
-// nothing. Threads: any. Throws: std::runtime_error where a file cannot be written.
+// Small data sets in their published forms, and checks of the messages that refuse them.
 #pragma once
 
 #include <gtest/gtest.h>
