@@ -6,7 +6,7 @@ and the median, least and most of the ratios. For times to accuracy it has the m
 else should run meanwhile. The peer of a row is the strongest of its forms (see forms.py); the search runs once on each processor.
 
 Usage: performance.py --tandem build/bin/tandem --python PYTHON --peers FOLDER --data FOLDER_WITH_cifar-10-batches-bin
-       --kept FOLDER [--runs 5] [--seeds 3] [--only NAME,NAME] [--document FILE]
+       --kept FOLDER [--runs 5] [--seeds 3] [--only NAME,NAME] [--deny-amx] [--document FILE]
 PEERS holds ddp_cifar10.py, ddp_compiled.py and fast_cifar10.py. Rows of two hosts need root and iproute2. The
 folder of --kept gets bench.json, bench-forms.json and the cache of torch.compile. bench.json also keeps the rows of earlier runs on
 the same processor with the same versions.
@@ -37,6 +37,7 @@ def arguments():
     parser.add_argument("--runs", type=int, default=FEWEST_RUNS, help=f"pairs of a row, at least {FEWEST_RUNS}")
     parser.add_argument("--seeds", type=int, default=3, help="pairs of the recipe")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="names of rows")
+    parser.add_argument("--deny-amx", action="store_true", help="measure both sides as if the processor had no AMX")
     parser.add_argument("--document")
     options = parser.parse_args()
     if options.runs < FEWEST_RUNS or options.seeds < 1:
@@ -72,16 +73,19 @@ def measure_links(names, options):
     """Starts this program once for each row, in namespaces of its own. The child stores its row in bench.json. A failure raises."""
     for name in names:
         words = [f"--{word}={getattr(options, word)}" for word in ("tandem", "python", "peers", "data", "kept", "runs")]
-        subprocess.run([sys.executable, "-B", __file__, *words, f"--only={name}"], check=True)
+        subprocess.run([sys.executable, "-B", __file__, *words, f"--only={name}", *["--deny-amx"] * options.deny_amx], check=True)
 
 
 def main():
     options = arguments()
-    processor = Processor(pathlib.Path("/proc/cpuinfo").read_text())
+    processor = Processor(pathlib.Path("/proc/cpuinfo").read_text(), options.deny_amx)
     os.environ.update(ENVIRONMENT)
     os.environ.update(TANDEM_TEST_PROGRAM=options.tandem, TANDEM_TEST_MPIRUN="mpirun", TANDEM_TEST_DATA=options.tandem,
                       TANDEM_TEST_UNSHARE="unshare --mount --uts", TORCHINDUCTOR_CACHE_DIR=f"{options.kept}/inductor")
     sys.path.insert(0, str(SUPPORT))
+    if options.deny_amx:
+        from deny_amx import deny_amx  # pylint: disable=import-outside-toplevel
+        deny_amx()
     is_link = len(options.only) == 1 and options.only[0] in LINKS and not options.document
     if is_link:
         from network import enter_namespaces  # pylint: disable=import-outside-toplevel

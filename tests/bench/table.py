@@ -8,13 +8,14 @@ INSTRUCTIONS = (("amx_bf16", "AMX", "amx"), ("avx512_bf16", "AVX512-BF16", "avx5
 
 
 class Processor:
-    def __init__(self, cpuinfo):
+    def __init__(self, cpuinfo, denies_amx=False):
         fields = [tuple(map(str.strip, line.partition(":")[::2])) for line in cpuinfo.splitlines()]
         models = [value for name, value in fields if name == "model name"] or ["unknown processor"]
         flags = set(next((value for name, value in fields if name == "flags"), "").split())
         self.count, self.model = len(models), models[0]
-        self.instructions, self.kind = next(((name, kind) for flag, name, kind in INSTRUCTIONS if flag in flags), ("no AVX2", "no-bf16"))
-        self.name = f"{self.model}, {self.instructions}"
+        denied = {"amx_bf16"} & flags if denies_amx else set()
+        self.instructions, self.kind = next(((name, kind) for flag, name, kind in INSTRUCTIONS if flag in flags - denied), ("no AVX2", "no-bf16"))
+        self.name = f"{self.model}, {self.instructions}{' (AMX denied)' if denied else ''}"
         self.has_bf16 = self.kind != "no-bf16"
 
 

@@ -2,9 +2,11 @@
 """Tests how `make bench` finds the strongest form of a peer, alternates the sides and writes its table. Stand-ins replace tandem,
 PyTorch and the peers, and answer at once."""
 
+import errno
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -116,6 +118,17 @@ class Table(unittest.TestCase):
         found = [(processor.kind, processor.name, processor.count, processor.has_bf16) for processor in map(Processor, (EPYC, ZEN4, XEON))]
         self.assertEqual(found, [("no-bf16", "AMD EPYC, AVX2", 1, False), ("avx512-bf16", "AMD EPYC, AVX512-BF16", 2, True),
                                  ("amx", "Intel(R) Xeon(R) Processor, AMX", 1, True)])
+
+    def test_a_processor_whose_amx_is_denied_counts_as_one_without(self):
+        denied = [Processor(each, denies_amx=True) for each in (XEON, ZEN4)]
+        self.assertEqual([(each.kind, each.name) for each in denied],
+                         [("avx512-bf16", "Intel(R) Xeon(R) Processor, AVX512-BF16 (AMX denied)"), ("avx512-bf16", "AMD EPYC, AVX512-BF16")])
+
+    def test_denied_amx_is_refused_to_programs_that_it_starts(self):
+        ask = "import ctypes; c = ctypes.CDLL(None, use_errno=True); print(c.syscall(158, 0x1023, 18), ctypes.get_errno())"
+        deny = f"import deny_amx, subprocess, sys; deny_amx.deny_amx(); subprocess.run([sys.executable, '-c', {ask!r}], check=True)"
+        found = subprocess.run([sys.executable, "-B", "-c", deny], cwd=ROOT / "tests/support", capture_output=True, text=True)
+        self.assertEqual(found.stdout, f"-1 {errno.EPERM}\n" if platform.machine() == "x86_64" else "", found.stderr)
 
     def test_ratios_are_those_of_pairs_with_median_and_range(self):
         self.assertEqual(line_of(row()), "| work | 310 images/s | 100 images/s | **3.00** (2.00 to 3.10; 3) | ≥ 2 | - | - | EPYC, AVX2 |")
