@@ -228,7 +228,7 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
     if (line.front() == '[' || sign == std::string::npos) {
       if (std::exchange(has_other_lines, true)) continue;
       found.push_back("line " + std::to_string(i + 1) +
-                      (line.front() == '[' ? " begins a section, and options have none"
+                      (line.front() == '[' ? " begins a section, and files of options have none"
                                            : " has no equal sign") +
                       "; lines of the form name = value are expected");
       continue;

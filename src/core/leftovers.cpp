@@ -33,7 +33,7 @@ struct TemporaryName {
     const std::size_t mark = file.rfind(kMark);
     if (file.front() != '.' || mark == std::string::npos || mark < 2) return std::nullopt;
     const std::string maker = file.substr(mark + std::strlen(kMark));
-    // The last part is a number, even in names of old programs, which may have nothing else.
+    // The last part is a number. In names of earlier versions it may be the only part.
     if (!is_number(maker.substr(maker.rfind('.') + 1))) return std::nullopt;
     return TemporaryName{file.substr(1, mark - 1), maker};
   }

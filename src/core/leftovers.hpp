@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-// "HOST.NAMESPACE.": where this process's PID is known. Containers may share a host name.
+// "HOST.NAMESPACE.": host and PID namespace of this process. Containers may share a host name.
 std::string maker_prefix();
 
 // Removes temporary files for `name` in `folder` whose process ran in this PID namespace and has

@@ -29,7 +29,8 @@ DeviceChoice choose_device(Job& job, const device::DeviceRequest& request);
 // Collective. On rank 0 what every rank sees, in rank order; elsewhere empty. `mine`: from
 // look_at_gpus().
 std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine);
-// On rank 0. Where `train` would compute by itself; what would end it is a warning here.
+// On rank 0. The devices that `train` takes by default. If it would end because no GPU can be used,
+// all ranks get the CPU and the error becomes a warning.
 device::GpuDecision decide_by_default(const std::vector<device::RankGpus>& ranks);
 // Collective. The GPU that this rank takes by its place. `ranks`: on rank 0, from gather_gpus().
 device::GpuBinding gpu_by_place(Job& job, const std::vector<device::RankGpus>& ranks);

@@ -1,5 +1,5 @@
-// What a fuzz target may let its reader do. It throws whatever the reader must not throw, which is
-// a finding.
+// Rules for the reader under a fuzz target. An error that a reader must not throw leaves the target
+// and is a finding.
 //
 // A target defines LLVMFuzzerTestOneInput, for libFuzzer in the fuzz build and for replay.cpp in
 // every other one. Beside what it throws and requires, a leak, 1 GB of memory and 5 s are findings.

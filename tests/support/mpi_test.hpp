@@ -1,4 +1,4 @@
-// What a test under mpirun asks about its surroundings.
+// The ranks of a test under mpirun.
 #pragma once
 
 #include <gtest/gtest.h>

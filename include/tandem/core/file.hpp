@@ -66,12 +66,12 @@ std::vector<std::string> list_folder(const std::string& path);
 // SHA-256 of a file's bytes from `offset` to its end.
 std::string sha256_of_file(const File& file, std::uint64_t offset = 0, const Touch& touch = {});
 
-// ".NAME.tmp.HOST.NAMESPACE.PID" beside `path`, which remove_temporaries() knows.
+// ".NAME.tmp.HOST.NAMESPACE.PID" beside `path`, which remove_temporaries() recognizes.
 std::string temporary_name(const std::string& path);
 
 // Bytes go to temporary_name() of `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable under
-// `path`; without commit() the destructor removes them. Temporary files for `path` that killed
-// processes of this PID namespace left are removed first.
+// `path`; without commit() the destructor removes them. The constructor first removes temporary
+// files for `path` of killed processes of this PID namespace.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

@@ -12,7 +12,7 @@ namespace tandem {
 // thread that asks for the result does the work. Otherwise libstdc++ starts a thread.
 constexpr std::launch kThreadIfGranted = std::launch::async | std::launch::deferred;
 
-// Sets `is_stopping`, for which the thread waits with the mutex and `changed`, and joins it.
+// Sets `is_stopping` under the mutex, wakes the thread, which waits on `changed`, and joins it.
 inline void stop_and_join(std::thread& thread, std::mutex& mutex, std::condition_variable& changed,
                           bool& is_stopping) {
   {

@@ -67,7 +67,8 @@ Picture center_crop(const Picture& picture, int height, int width);
 
 // UsageError unless `channels` is 1 or 3.
 void require_picture_channels(int channels);
-// UsageError if images of this shape have too many values. `asking` begins the message: "asks".
+// UsageError if images of this shape have too many values. `asking`: its words after "--size: " and
+// before " for images of".
 void require_packable_shape(const ImageShape& shape, const std::string& asking = "asks");
 
 // Makes transparency white and, for one channel, colors gray. The result has 1 channel, or 3 if the

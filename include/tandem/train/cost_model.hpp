@@ -1,6 +1,5 @@
 // Predicts the time of a step from measured times of its phases: the model of `tandem train --plan`
-// and docs/scaling.md. Pure functions of numbers. Throws UsageError for measurements that no line
-// fits.
+// and docs/scaling.md. Pure functions of numbers. Only fit_sums() throws.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +25,8 @@ struct MeasuredSum {
 // Fits latency and bandwidth. The latency is the time of the shortest all-reduce, which should have
 // almost no bytes. The slope is the least-squares line through that point; deviations in seconds
 // are minimized, so that long all-reduces decide: a link may pass the first bytes of a burst at
-// another speed. A single measurement gives a slope without latency. Throws
-// UnavailableError if a measurement took no time; there must be one.
+// another speed. A single measurement gives a slope without latency. Throws UnavailableError if a
+// measurement took no time, InternalError if there is none.
 AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums);
 
 // A bucket of gradients, and the time between its completion and the end of backward.

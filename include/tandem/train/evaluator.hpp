@@ -54,8 +54,9 @@ struct EvaluationSettings {
   model::Precision precision;
   std::size_t classes;
   torch::Device device = torch::kCPU;  // the network's
-  // Called before each batch, with the seconds that the previous one took on this rank, and while
-  // images are copied to the device. May be empty, on all ranks alike.
+  // Called before each batch, with the seconds that the previous one took on this rank. Also called
+  // with 0 while images are copied to the device; then the result has no effect. May be empty, on
+  // all ranks alike.
   std::function<bool(double seconds)> is_interrupted = nullptr;
   // Not for multi-label sets: the number of images with the highest losses to return, and
   // test-time augmentation, six times the work.

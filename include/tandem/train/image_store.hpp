@@ -41,7 +41,7 @@ class ImageStore {
   // memory; all must find the same data set. `touch` is called as reading advances, then and later.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
              const StoreOptions& options = {}, const Touch& touch = {});
-  // For programs from the time when it needed the topology.
+  // For programs that give the topology, which it once needed.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
              const comm::Topology& /*topology*/, const StoreOptions& options = {},
              const Touch& touch = {})

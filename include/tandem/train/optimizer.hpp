@@ -44,8 +44,8 @@ class Optimizer {
   // Swaps the weights and the network's buffers with their averages, if it keeps any
   // (weight_average.hpp). A second call swaps them back. A checkpoint holds the swapped state.
   virtual void swap_average() {}
-  // The arrays of state(), in that order, become these. Throws InternalError unless it updates the
-  // weights of a CPU itself.
+  // Uses these arrays as its state, in the order of state(). Throws InternalError unless it updates
+  // the weights of a CPU itself.
   virtual void use_state(const std::vector<torch::Tensor>& arrays);
   // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;

@@ -33,7 +33,7 @@ std::string reason_of(const Error& error, const std::string& path) {
   return begins_with(message, beginning) ? message.substr(beginning.size()) : message;
 }
 
-// A failing disk or network has other errors.
+// Whether the file itself cannot be opened. A failing disk or network gives other errors.
 bool is_unreadable(const std::string& path) {
   return ::access(path.c_str(), R_OK) != 0 &&
          (errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG);

@@ -232,9 +232,9 @@ class JpegDecoder : public PictureDecoder {
 
  private:
 #ifdef LIBJPEG_TURBO_VERSION_NUMBER
-  // Of a reduced picture, libjpeg may decode a component with fewer samples at a larger size than
-  // the others. jpeg_crop_scanline() does not know, and its width is wrong unless the component is
-  // then as wide as the picture. Of the usual forms, only 4:1:0 has such components.
+  // In a reduced picture, libjpeg may decode a component with fewer samples at a larger size than
+  // the others. jpeg_crop_scanline() ignores this and crops such a component at a wrong width,
+  // unless it is then as wide as the picture. Of the usual forms, only 4:1:0 has such components.
   bool crops_all_components() const {
     const jpeg_decompress_struct& info = reading_.info;
     if (eighths_ == kWholeSize) return true;

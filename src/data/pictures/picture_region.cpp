@@ -30,8 +30,8 @@ struct ReducedSide {
   RegionResizer::Side side;
 };
 
-// `whole`: rows or columns of the upright picture, whose last one is the first stored one if
-// `is_mirrored`. Of the reduced picture, the last stored one may be only a part of a pixel.
+// `whole`: number of rows or columns of the upright picture. If `is_mirrored`, they are stored from
+// the last to the first. The last stored one of the reduced picture may cover a part of a pixel.
 ReducedSide reduced(int begin, int length, int whole, bool is_mirrored, int eighths) {
   const double scale = static_cast<double>(eighths) / kWholeSize;
   const double shift = is_mirrored ? std::ceil(whole * scale) - whole * scale : 0;

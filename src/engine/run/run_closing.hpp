@@ -30,7 +30,7 @@ struct Closing {
   std::string accounting() const;
 };
 
-// A warning if the time of --max-time had passed before the first step; otherwise "".
+// A warning if the start took --max-time less --stop-margin, or longer; otherwise "".
 std::string describe_late_start(const RunRequest& run, double startup_seconds);
 
 // "mpirun -np 2 tandem eval --data a.h5 --checkpoint runs/first"; `program`: as program_words()

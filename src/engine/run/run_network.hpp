@@ -20,8 +20,8 @@ struct InitialNetwork {
   model::NetworkPtr network;
   std::string taken;  // on rank 0: a sentence on the tensors taken from --init-from; or empty
 };
-// Collective. The network, with frozen parameters; on rank 0, unless the run resumes, with the
-// weights that --init-from names, or with those that depend on training images.
+// Collective. The network, with frozen parameters. In a new run, rank 0's has the weights of
+// --init-from, or those that are computed from training images.
 InitialNetwork make_network_together(Job& job, const RunStart& start,
                                      const train::TrainConfig& config, const RunInputs& inputs,
                                      torch::Device device);

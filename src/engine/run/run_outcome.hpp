@@ -23,10 +23,10 @@ namespace tandem::app {
 void open_run(Job& job, const std::optional<metrics::RunFolder>& folder,
               const train::TrainResult& before, const std::function<void()>& work);
 
-// Collective. Calls `begin`, which makes what comes before the first step and returns the seconds
-// of the start-up, and trains. If either fails, makes the metrics durable and then writes a summary
-// of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's. A
-// rank that fails alone writes the summary itself.
+// Collective. Calls `begin`, which does the work before the first step and returns the seconds of
+// the start-up. Then it trains. If either fails, it makes the metrics durable and then writes a
+// summary of the failure, as far as the folder can still be written. `folder` and `sinks` are rank
+// 0's. A rank that fails alone writes the summary itself.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
                                const metrics::Sinks& sinks, Job& job, const RunStart& start,

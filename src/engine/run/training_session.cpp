@@ -18,7 +18,7 @@
 namespace tandem::app {
 namespace {
 
-// With gradients of 8 to 45 MB, NCCL exchanges most of them while backward runs.
+// With buckets of this size, NCCL exchanges most of 8 to 45 MB of gradients while backward runs.
 constexpr double kNcclBucketMb = 2;
 // The first one loads libraries and times kernels; after the third no memory is new.
 constexpr std::uint64_t kWarmUpSteps = 3;

@@ -43,7 +43,7 @@ class DeviceOptimizer : public Optimizer {
   void set_steps(std::uint64_t steps) final { steps_.fill_(static_cast<double>(steps)); }
 
  protected:
-  // Of the state.
+  // The array of the state with this index.
   const torch::Tensor& array(std::size_t number) const { return state_[number].values; }
 
   const OptimizerOptions options_;

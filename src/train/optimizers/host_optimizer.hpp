@@ -30,7 +30,7 @@ class HostOptimizer : public Optimizer {
   void set_steps(std::uint64_t steps) final { steps_ = steps; }
 
  protected:
-  // Of the state.
+  // The array of the state with this index.
   const torch::Tensor& array(std::size_t number) const { return state_[number].values; }
 
   const OptimizerOptions options_;

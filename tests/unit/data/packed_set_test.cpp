@@ -269,7 +269,7 @@ TEST_F(Set, BrokenPicturesAreListedOnceForAllParts) {
   EXPECT_FALSE(SetPacking(request(4)).missing_parts().empty()) << "a part without pictures";
 }
 
-// Without permission it is the same, but tests may run as root.
+// A file without read permission is broken, too, but tests may run as root.
 TEST_F(Set, UnreadablePictureIsBroken) {
   fs::create_symlink("self.jpg", folder_ / "self.jpg");
   std::string rows = "self.jpg,cat\n" + std::string(300, 'x') + ".jpg,cat\n";

@@ -196,7 +196,7 @@ TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
   }
 }
 
-// Of 243 rows and 323 columns, the last pixels at half of the size or less are parts of pixels.
+// 243 and 323 are odd, so the last row and column of a reduced picture cover parts of pixels.
 TEST(PictureRegion, ScaledDecodingKeepsTurnedRegionsInTheirPlace) {
   const std::string file = slope({3, 243, 323});
   const std::string before(
