@@ -127,6 +127,14 @@ bool folds(const ConvolutionSizes& sizes) {
 
 bool has_amx() { return amx_tiles() != nullptr; }
 
+bool has_fast_bf16() {
+#if defined(__x86_64__)
+  return has_amx() || (__builtin_cpu_supports("avx512bf16") > 0 && !__builtin_cpu_is("intel"));
+#else
+  return true;
+#endif
+}
+
 Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each)
     : sizes_(sizes),
       tiles_(with_amx ? *amx_tiles() : portable_tiles()),

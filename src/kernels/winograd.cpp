@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "layer.hpp"
+#include "tandem/kernels/convolution.hpp"
 #include "winograd_form.hpp"
 
 namespace tandem::kernels {
@@ -234,7 +235,8 @@ class FilterGradientPass {
 }  // namespace
 
 const WinogradForm* best_winograd_form(ImageNumbers numbers) {
-  if (numbers == ImageNumbers::kBfloat16 && avx512_bf16_winograd()) return avx512_bf16_winograd();
+  const WinogradForm* of_bf16 = avx512_bf16_winograd();
+  if (numbers == ImageNumbers::kBfloat16 && of_bf16 && has_fast_bf16()) return of_bf16;
   if (avx512_winograd(numbers)) return avx512_winograd(numbers);
   return avx2_winograd(numbers);
 }

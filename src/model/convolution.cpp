@@ -14,14 +14,6 @@ torch::Tensor rounded(const torch::Tensor& x) { return x.to(torch::kBFloat16).to
 
 }  // namespace
 
-bool has_bf16_instructions() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16") > 0;  // processors with AMX have it too
-#else
-  return true;
-#endif
-}
-
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
   if (fused::is_used_on(x.device().type())) return torch::nn::Conv2dImpl::forward(x);
   const bool has_autocast = autocast_on(torch::kCPU).enabled;
@@ -31,7 +23,7 @@ torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
         has_autocast ? kernels::ImageNumbers::kBfloat16 : kernels::ImageNumbers::kFp32);
     if (form && fits_winograd(*this, x, *form)) return convolve_by_winograd(*this, x, *form);
   }
-  if (has_autocast && !has_bf16_instructions()) return forward_rounded(x);
+  if (has_autocast && !kernels::has_fast_bf16()) return forward_rounded(x);
   if (kernels::has_amx() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
   return torch::nn::Conv2dImpl::forward(x);
 }

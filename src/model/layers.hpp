@@ -11,14 +11,11 @@
 
 namespace tandem::model {
 
-// Whether this processor has bfloat16 instructions (AVX512-BF16, AMX).
-bool has_bf16_instructions();
-
 // torch::nn::Conv2d with a bfloat16 path that is fast on every processor. On a processor without
-// bfloat16 instructions libtorch emulates each product, which is slower than fp32. There this layer
-// rounds inputs and outputs to bfloat16, forward and backward, and computes by the fp32 kernel. A
-// product of two bfloat16 values is exact in fp32, and sums are fp32 either way. So results differ
-// by the order of summation only.
+// bfloat16 instructions libtorch emulates each product, and Intel's AVX512-BF16 is slower than
+// fp32, too. There this layer rounds inputs and outputs to bfloat16, forward and backward, and
+// computes by the fp32 kernel. A product of two bfloat16 values is exact in fp32, and sums are fp32
+// either way. So results differ by the order of summation only.
 //
 // With ConvolutionChoice::kAuto, training on CPUs may use Winograd's algorithm, which rounds
 // differently (winograd_convolution.hpp).
@@ -27,7 +24,7 @@ class Conv2dImpl : public torch::nn::Conv2dImpl {
   using torch::nn::Conv2dImpl::Conv2dImpl;
   // Float, or bfloat16 inside an AutocastScope for it.
   torch::Tensor forward(const torch::Tensor& x);
-  // forward() under autocast, without bf16 instructions.
+  // forward() under autocast, where bfloat16 is slower.
   torch::Tensor forward_rounded(const torch::Tensor& x);
 
   ConvolutionChoice choice = ConvolutionChoice::kDirect;

@@ -145,7 +145,7 @@ bool is_for_tiles(const torch::Tensor& x) {
 
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
   const bool is_bf16 = autocast_on(torch::kCPU).enabled;
-  const bool is_faster = !is_bf16 || !has_bf16_instructions() || x.size(1) <= kMaxChannelsInBf16;
+  const bool is_faster = !is_bf16 || !kernels::has_fast_bf16() || x.size(1) <= kMaxChannelsInBf16;
   const bool is_ours = torch::GradMode::is_enabled() && fits(convolution, x) && is_faster;
   if (!is_ours) {
     return relu_max_pool(

@@ -10,6 +10,7 @@
 #include "networks.hpp"
 #include "recomputed.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/kernels/convolution.hpp"
 #include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
@@ -132,10 +133,11 @@ class VisionTransformer : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    const bool is_emulated =
-        images.is_cpu() && autocast_on(torch::kCPU).enabled && !has_bf16_instructions();
-    if (!is_emulated) return logits_of(images);
-    // libtorch would emulate each product, which takes many times as long as fp32.
+    const bool is_slow =
+        images.is_cpu() && autocast_on(torch::kCPU).enabled && !kernels::has_fast_bf16();
+    if (!is_slow) return logits_of(images);
+    // Without instructions for bfloat16 libtorch would emulate each product, which takes many times
+    // as long as fp32.
     const AutocastScope in_fp32(Precision::kFp32);
     return logits_of(images).to(torch::kBFloat16);
   }

@@ -10,6 +10,7 @@
 #include "convolution_cases.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/convolution.hpp"
 
 namespace tandem::kernels {
 namespace {
@@ -174,6 +175,17 @@ TEST_P(WinogradOf, DoesNotDependOnTheOrderOfTasks) {
     EXPECT_TRUE(one.of_images == other.of_images);
     EXPECT_EQ(one.of_filters, other.of_filters);
   }
+}
+
+TEST(BestWinogradForm, HasProductsOfBfloat16WhereTheyAreFaster) {
+  const WinogradForm* form = best_winograd_form(ImageNumbers::kBfloat16);
+  if (form == nullptr) return;  // too old a processor
+  const std::vector<const WinogradForm*> all = winograd_forms();
+  const bool has_bf16 = std::any_of(all.begin(), all.end(), [](const WinogradForm* each) {
+    return name_of(*each) == "AVX512-BF16";
+  });
+  EXPECT_EQ(name_of(*form) == "AVX512-BF16", has_bf16 && has_fast_bf16()) << name_of(*form);
+  EXPECT_EQ(numbers_of(*form), ImageNumbers::kBfloat16);
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, WinogradOf, ::testing::ValuesIn(winograd_forms()),

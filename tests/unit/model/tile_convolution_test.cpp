@@ -41,7 +41,7 @@ TEST(TileConvolution, IsLibtorchsRoundedOnce) {
       EXPECT_LT(relative_difference(found.out, expected.out), kRounding);
       // libtorch computes this gradient of large images. Without such instructions it rounds more
       // often, but layers only take tiles on a processor with AMX.
-      if (layer.side * layer.side <= 64 || has_bf16_instructions()) {
+      if (layer.side * layer.side <= 64 || kernels::has_fast_bf16()) {
         EXPECT_LT(relative_difference(found.of_x, expected.of_x), kRounding);
       }
       EXPECT_LT(relative_difference(found.of_filters, expected.of_filters), 1e-6);
