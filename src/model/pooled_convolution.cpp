@@ -12,7 +12,7 @@
 namespace tandem::model {
 namespace {
 
-// On processors with bfloat16 instructions libtorch, or AMX tiles, are faster with more channels:
+// Where products of bfloat16 are fast, libtorch or AMX tiles are faster with more channels:
 // measured with 6.
 constexpr std::int64_t kMaxChannelsInBf16 = 4;
 

@@ -137,7 +137,7 @@ class VisionTransformer : public Network {
         images.is_cpu() && autocast_on(torch::kCPU).enabled && !kernels::has_fast_bf16();
     if (!is_slow) return logits_of(images);
     // Without instructions for bfloat16 libtorch would emulate each product, which takes many times
-    // as long as fp32.
+    // as long as fp32. With Intel's it takes 1.3 times as long.
     const AutocastScope in_fp32(Precision::kFp32);
     return logits_of(images).to(torch::kBFloat16);
   }
